@@ -1,0 +1,217 @@
+"""Every setting: type, default, meaning, and whether a change takes effect while running.
+
+This is the one place where a key is described. The CLI (``mms config``), the Config screen, the JSON
+schema and the documentation derive from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+
+def setting(
+    default: Any,
+    help: str,
+    *,
+    live: bool = True,
+    reserved: bool = False,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    secret: bool = False,
+    expand: bool = False,
+) -> Any:
+    """Declare one setting.
+
+    ``live``: a change takes effect while the station runs. ``reserved``: accepted, but nothing in
+    this version reads it. ``minimum``/``maximum``: inclusive bounds. ``secret``: never shown in
+    clear. ``expand``: ``${VAR}``, ``${VAR:-default}`` and ``~`` are replaced.
+    """
+    metadata = {
+        "help": help,
+        "live": live,
+        "reserved": reserved,
+        "minimum": minimum,
+        "maximum": maximum,
+        "secret": secret,
+        "expand": expand,
+    }
+    if isinstance(default, Mapping):
+        return field(default_factory=lambda: MappingProxyType(dict(default)), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def section(factory: Any, help: str) -> Any:
+    """Declare a nested table of settings."""
+    return field(default_factory=factory, metadata={"help": help})
+
+
+class UpstreamTransport(Enum):
+    """How an upstream is reached; ``auto`` decides by whether ``command`` or ``url`` is given."""
+
+    AUTO = "auto"
+    STDIO = "stdio"
+    HTTP = "http"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSettings:
+    """One tool of one upstream: ``[upstreams.NAME.tools.TOOL]``."""
+
+    enabled: bool = setting(True, "Advertise this tool to hosts and accept calls to it.")
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamSettings:
+    """One upstream MCP server: ``[upstreams.NAME]``."""
+
+    name: str = ""
+    """The table's name; not a key."""
+    prefix: str = setting(
+        "", "Tools are advertised as PREFIX__TOOL. Letters, digits, - and _; the default is NAME."
+    )
+    command: str = setting("", "Program to start (stdio).", expand=True)
+    args: tuple[str, ...] = setting((), "Arguments of the program.", expand=True)
+    env: Mapping[str, str] = setting(
+        {}, "Variables added to the small inherited environment.", secret=True, expand=True
+    )
+    cwd: str = setting("", "Working directory of the program.", expand=True)
+    url: str = setting("", "Address of a streamable HTTP server.", expand=True)
+    headers: Mapping[str, str] = setting(
+        {}, "HTTP headers sent with every request.", secret=True, expand=True
+    )
+    transport: UpstreamTransport = setting(
+        UpstreamTransport.AUTO, "auto, stdio or http; auto decides by command or url."
+    )
+    enabled: bool = setting(True, "Start this upstream and advertise its tools.")
+    call_timeout_seconds: float | None = setting(
+        None, "Deadline of a call; the default is proxy.call_timeout_seconds.", minimum=0.1
+    )
+    connect_timeout_seconds: float | None = setting(
+        None, "Deadline of start and handshake; default proxy.connect_timeout_seconds.", minimum=0.1
+    )
+    max_in_flight: int | None = setting(
+        None, "Calls running at once; the default is proxy.max_in_flight.", minimum=1, maximum=4096
+    )
+    tools: Mapping[str, ToolSettings] = field(
+        default_factory=lambda: MappingProxyType({}), metadata={"help": "Settings per tool."}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """The loopback endpoint: ``[proxy.http]``."""
+
+    enabled: bool = setting(
+        False, "Also serve streamable HTTP on the loopback interface, protected by a token."
+    )
+    host: str = setting("127.0.0.1", "Loopback address to listen on.")
+    port: int = setting(7337, "Port; 0 takes a free one.", minimum=0, maximum=65535)
+    allowed_origins: tuple[str, ...] = setting(
+        (), "Origins of web pages that may connect, for example http://localhost:3000."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySettings:
+    """How much of the past is kept: ``[proxy.history]``."""
+
+    max_days: int = setting(90, "Recorded calls older than this are deleted.", minimum=1)
+    max_calls: int = setting(200_000, "At most so many recorded calls are kept.", minimum=100)
+    payload_memory_bytes: int = setting(
+        32 * 1024 * 1024,
+        "Arguments and answers of recent calls kept in memory for the console.",
+        minimum=0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionTelemetrySettings:
+    """``[proxy.selection_telemetry]``."""
+
+    enabled: bool = setting(False, "Write tool selections to a JSONL log.", reserved=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySettings:
+    """The proxy: ``[proxy]``."""
+
+    first_list_wait_seconds: float = setting(
+        5.0,
+        "How long a host's first tools/list waits for an upstream that was never seen before.",
+        minimum=0,
+        maximum=50,
+    )
+    call_timeout_seconds: float = setting(
+        50.0, "Deadline of a call. Hosts give up at 60 seconds.", minimum=0.1
+    )
+    call_timeout_max_seconds: float = setting(
+        600.0, "Progress extends a call's deadline up to this many seconds.", minimum=0.1
+    )
+    connect_timeout_seconds: float = setting(
+        60.0, "Deadline of an upstream's start and handshake.", minimum=0.1
+    )
+    max_in_flight: int = setting(
+        32, "Calls running at once per upstream; further ones queue.", minimum=1, maximum=4096
+    )
+    max_queued: int = setting(
+        256, "Calls waiting per upstream; one more is refused as busy.", minimum=0, maximum=65536
+    )
+    max_upstream_frame_bytes: int = setting(
+        64 * 1024 * 1024, "A longer line from an upstream ends its process.", minimum=65536
+    )
+    max_host_frame_bytes: int = setting(
+        16 * 1024 * 1024, "A longer line from a host is refused.", minimum=65536
+    )
+    max_result_bytes: int = setting(
+        8 * 1024 * 1024,
+        "A longer answer becomes an error result, since hosts go deaf above 10 MB.",
+        minimum=65536,
+    )
+    recover_upstream_description: bool = setting(
+        False,
+        "Let the agent read the description that an override replaced.",
+        reserved=True,
+    )
+    http: HttpSettings = section(HttpSettings, "The loopback HTTP endpoint.")
+    history: HistorySettings = section(HistorySettings, "How much of the past is kept.")
+    selection_telemetry: SelectionTelemetrySettings = section(
+        SelectionTelemetrySettings, "Telemetry of tool selection."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FormationSettings:
+    """``[formation]``."""
+
+    enabled: bool = setting(
+        False, "Advertise stm_memory_propose, by which agents propose memories.", reserved=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleSettings:
+    """The screen: ``[console]``."""
+
+    theme: str = setting("mms-dark", "Name of the colour theme.")
+    keys: Mapping[str, str] = setting(
+        {}, "Other keys for actions, by the action's id as the help screen shows it."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings."""
+
+    advertise_observability_tools: bool = setting(
+        False, "Advertise the stm_admin tool to hosts.", reserved=True
+    )
+    proxy: ProxySettings = section(ProxySettings, "The proxy.")
+    upstreams: Mapping[str, UpstreamSettings] = field(
+        default_factory=lambda: MappingProxyType({}), metadata={"help": "The upstream servers."}
+    )
+    formation: FormationSettings = section(FormationSettings, "Formation of memories by agents.")
+    console: ConsoleSettings = section(ConsoleSettings, "The screen.")

@@ -1,0 +1,66 @@
+"""The one port through which screens and CLI see the engine.
+
+Two things implement it: the engine in this process, and a station that runs elsewhere, reached over
+the operator channel of its socket. The same contract tests run on both and on the fake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from proxy.commands import Command, CommandResult
+from proxy.events import Event
+from proxy.model import (
+    CallDetail,
+    CallQuery,
+    CallRecord,
+    SettingsView,
+    Snapshot,
+    UpstreamDetail,
+)
+
+
+class StationUnavailable(Exception):
+    """The station cannot be reached (any more). ``str()`` says why and what to do."""
+
+
+class Station(Protocol):
+    """A running station, seen from the outside.
+
+    Every method may raise `StationUnavailable`.
+    """
+
+    @property
+    def attached(self) -> bool:
+        """True when the station is another process, which goes on when this one leaves."""
+        ...
+
+    async def snapshot(self) -> Snapshot:
+        """Everything that the overview shows, taken now."""
+        ...
+
+    async def upstream(self, name: str) -> UpstreamDetail | None:
+        """One upstream in full; ``None`` when there is none of that name."""
+        ...
+
+    async def calls(self, query: CallQuery) -> tuple[CallRecord, ...]:
+        """Finished calls, newest first."""
+        ...
+
+    async def call(self, call_id: int) -> CallDetail | None:
+        """One call with its texts; ``None`` when there is none of that id."""
+        ...
+
+    async def settings(self) -> SettingsView:
+        """The settings in force with their provenance and problems."""
+        ...
+
+    async def execute(self, command: Command) -> CommandResult:
+        """Do what a person asked. A refusal is a result, not an exception."""
+        ...
+
+    def events(self) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
+        """Subscribe; the iterator ends after `StationStopping`."""
+        ...
