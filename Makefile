@@ -1,0 +1,49 @@
+# Needs make and Python 3.11 to 3.13, nothing else: each target makes .venv in this folder by itself.
+# Another interpreter: make test PYTHON=python3.12
+
+BIN := .venv/bin
+WORKERS ?= 2
+
+# Overridden from the command line it reaches .ci/setup, too.
+export PYTHON
+
+# Otherwise pyright asks a registry whether there is a newer one.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: help run test check format bench clean setup-run setup-test setup-check
+
+help:
+	@echo "make run     start the console; without a terminal, the demo"
+	@echo "make test    run the tests"
+	@echo "make check   formatting, lint, types, import contracts, tests with coverage"
+	@echo "make format  format the code and fix what lint can fix"
+	@echo "make bench   measure what a call costs"
+	@echo "make clean   remove .venv and everything that was made"
+
+run: setup-run
+	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/mms; else exec $(BIN)/mms demo; fi
+
+test: setup-test
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+
+check: setup-check
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered
+
+format: setup-check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup-test
+	$(BIN)/python -m tests.bench
+
+setup-run setup-test setup-check:
+	@sh .ci/setup $(@:setup-%=%)
+
+clean:
+	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis .ruff_cache .import_linter_cache
+	rm -rf snapshot_report.html
+	find console proxy memory config tests -name __pycache__ -type d -prune -exec rm -rf {} +
