@@ -1,0 +1,304 @@
+"""A station in memory, for screens, CLI and contract tests.
+
+It implements `console.station.Station` and, since it lives on the loop of whoever uses it, also
+`proxy.operator.StationService`. Its parts are plain attributes: set them to what a test needs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from enum import Enum
+from fnmatch import fnmatchcase
+from typing import Any, TypeVar, cast
+
+from console.station import StationUnavailable
+from proxy.commands import (
+    Command,
+    CommandResult,
+    ReconnectUpstream,
+    ReloadSettings,
+    RemoveUpstream,
+    SetSetting,
+    SetUpstreamEnabled,
+    StopStation,
+    UnsetSetting,
+)
+from proxy.event_stream import DEFAULT_CAPACITY, EventFeed
+from proxy.events import (
+    Event,
+    SettingsApplied,
+    StationStopping,
+    UpstreamChanged,
+    UpstreamRemoved,
+)
+from proxy.model import (
+    CallDetail,
+    CallQuery,
+    CallRecord,
+    Outcome,
+    SettingsView,
+    Snapshot,
+    Totals,
+    UpstreamDetail,
+    UpstreamState,
+    UpstreamView,
+)
+from tests.support import sample_data
+from tests.support.sample_data import NOW
+
+__all__ = ["HOSTILE", "NOW", "FakeStation", "make_hostile"]
+
+HOSTILE = (
+    "[/b] [link=x]y[/link] [@click=app.quit]z[/]"
+    "\x1b[2J\x1b[31mred\x1b[0m"  # clear the screen, colour
+    "\x1b]52;c;cm0gLXJm\x07"  # OSC 52: write the clipboard
+    "\x1b]0;title\x1b\\\x9b31m\x00\x07\x08\x7f\r"  # title, C1 CSI, NUL, BEL, BS, DEL, CR
+    "\u202egnirts\u202c\u2066x\u2069\u200f"  # bidi overrides, isolates, marks
+    "\u200b\u200c\u2060\ufeff"  # zero width
+    "\U000e0041\U000e0042\U000e007f"  # tag characters
+    "漢字かな한글 👩\u200d👩\u200d👧 ✈\ufe0f e\u0301"  # wide, ZWJ emoji, selector, combining
+    "\nsecond line\tafter a tab "
+) + "x" * 5000
+"""Everything that could control a terminal, break markup or spoil a layout."""
+
+_Value = TypeVar("_Value")
+
+
+def make_hostile(value: _Value) -> _Value:
+    """The same value with `HOSTILE` added to every text in it; enums, numbers and None stay."""
+    return _hostile(value)
+
+
+def _hostile(value: Any) -> Any:
+    if isinstance(value, str):
+        return value + HOSTILE
+    if isinstance(value, Enum):
+        return value
+    if isinstance(value, tuple):
+        return tuple(_hostile(item) for item in cast(tuple[Any, ...], value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return replace(
+            value,
+            **{
+                field.name: _hostile(getattr(value, field.name))
+                for field in dataclasses.fields(value)
+            },
+        )
+    return value
+
+
+class FakeStation:
+    """See the module's text.
+
+    ``unavailable``: not empty makes every method raise `StationUnavailable` with that sentence.
+    ``answer``: set it to decide about commands yourself; otherwise the fake does what they say.
+    ``executed``: every command that came in, in order.
+    """
+
+    def __init__(self, *, hostile: bool = False, attached: bool = False) -> None:
+        self.attached: bool = attached
+        self.unavailable: str = ""
+        self.snapshot_value: Snapshot = sample_data.SNAPSHOT
+        self.details: dict[str, UpstreamDetail] = dict(sample_data.DETAILS)
+        self.records: tuple[CallRecord, ...] = sample_data.CALLS
+        """Newest first."""
+        self.call_details: dict[int, CallDetail] = {
+            record.id: sample_data.call_detail(record) for record in sample_data.CALLS
+        }
+        self.settings_value: SettingsView = sample_data.SETTINGS
+        self.executed: list[Command] = []
+        self.answer: Callable[[Command], CommandResult] | None = None
+        self.feed = EventFeed()
+        self.event_capacity = DEFAULT_CAPACITY
+        self.asked: list[str] = []
+        """Names of the methods called, in order."""
+        if hostile:
+            self._become_hostile()
+
+    @classmethod
+    def empty(cls) -> FakeStation:
+        """A station at its first start: no upstreams, hosts, calls or settings of its own."""
+        station = cls()
+        plain = station.snapshot_value
+        station.snapshot_value = replace(
+            plain,
+            upstreams=(),
+            hosts=(),
+            running=(),
+            today=Totals(),
+            all_time=Totals(),
+            minutes=tuple(
+                replace(minute, calls=0, errors=0, tokens_in=0, tokens_out=0)
+                for minute in plain.minutes
+            ),
+            attention=(),
+        )
+        station.details = {}
+        station.records = ()
+        station.call_details = {}
+        station.settings_value = replace(
+            station.settings_value,
+            rows=tuple(
+                replace(row, value=row.default, source="default", where="")
+                for row in station.settings_value.rows
+                if not row.key.startswith("upstreams.")
+            ),
+        )
+        return station
+
+    # -- what a test does to it ---------------------------------------------------------------
+
+    def push(self, event: Event) -> None:
+        """Publish an event to every subscription, as the engine would."""
+        self.feed.publish(event)
+
+    def set_upstream(self, view: UpstreamView) -> None:
+        """Put an upstream into the snapshot (replacing one of that name) and tell the readers."""
+        old = self.snapshot_value.upstreams
+        if any(one.name == view.name for one in old):
+            upstreams = tuple(view if one.name == view.name else one for one in old)
+        else:
+            upstreams = (*old, view)
+        self.snapshot_value = replace(self.snapshot_value, upstreams=upstreams)
+        detail = self.details.get(view.name) or UpstreamDetail(view, (), (), (), "", 0, 0)
+        self.details[view.name] = replace(detail, view=view)
+        self.push(UpstreamChanged(view))
+
+    # -- Station and StationService -----------------------------------------------------------
+
+    async def snapshot(self) -> Snapshot:
+        self._asked("snapshot")
+        return self.snapshot_value
+
+    async def upstream(self, name: str) -> UpstreamDetail | None:
+        self._asked("upstream")
+        return self.details.get(name)
+
+    async def calls(self, query: CallQuery) -> tuple[CallRecord, ...]:
+        self._asked("calls")
+        return tuple(record for record in self.records if _matches(record, query))[: query.limit]
+
+    async def call(self, call_id: int) -> CallDetail | None:
+        self._asked("call")
+        return self.call_details.get(call_id)
+
+    async def settings(self) -> SettingsView:
+        self._asked("settings")
+        return self.settings_value
+
+    async def execute(self, command: Command) -> CommandResult:
+        self._asked("execute")
+        self.executed.append(command)
+        if self.answer is not None:
+            return self.answer(command)
+        return self._carry_out(command)
+
+    def events(self) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
+        self._asked("events")
+        return self.feed.subscribe(self.event_capacity)
+
+    def subscribe(self) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
+        """What `proxy.operator.StationService` calls `events`."""
+        return self.events()
+
+    # -- insides ------------------------------------------------------------------------------
+
+    def _asked(self, method: str) -> None:
+        self.asked.append(method)
+        if self.unavailable:
+            raise StationUnavailable(self.unavailable)
+
+    def _carry_out(self, command: Command) -> CommandResult:
+        match command:
+            case ReconnectUpstream(name) | SetUpstreamEnabled(name, _) | RemoveUpstream(name):
+                detail = self.details.get(name)
+                if detail is None:
+                    return CommandResult(ok=False, message=f"There is no upstream {name}.")
+                return self._on_upstream(command, detail.view)
+            case SetSetting(key, value):
+                return self._set(key, value)
+            case UnsetSetting(key):
+                return self._set(key, None)
+            case ReloadSettings():
+                return CommandResult(ok=True, message="The settings were read again.")
+            case StopStation():
+                self.push(StationStopping("Stopped on request."))
+                return CommandResult(ok=True, message="The station stops.")
+
+    def _on_upstream(
+        self,
+        command: ReconnectUpstream | SetUpstreamEnabled | RemoveUpstream,
+        view: UpstreamView,
+    ) -> CommandResult:
+        up = replace(
+            view, state=UpstreamState.READY, reason="", next_action="", retry_at=None, since=NOW
+        )
+        if isinstance(command, ReconnectUpstream):
+            self.set_upstream(replace(up, restarts=view.restarts + 1))
+            return CommandResult(ok=True, message=f"{view.name} was started again.")
+        if isinstance(command, SetUpstreamEnabled):
+            down = replace(
+                up, state=UpstreamState.DISABLED, reason="Switched off in the settings.", pid=None
+            )
+            self.set_upstream(up if command.enabled else down)
+            word = "enabled" if command.enabled else "disabled"
+            return CommandResult(ok=True, message=f"{view.name} is {word}.")
+        rest = tuple(one for one in self.snapshot_value.upstreams if one.name != view.name)
+        self.snapshot_value = replace(self.snapshot_value, upstreams=rest)
+        del self.details[view.name]
+        self.push(UpstreamRemoved(view.name))
+        return CommandResult(ok=True, message=f"{view.name} was removed.")
+
+    def _set(self, key: str, value: str | None) -> CommandResult:
+        rows = self.settings_value.rows
+        row = next((one for one in rows if one.key == key), None)
+        if row is None:
+            return CommandResult(ok=False, message=f"There is no key {key}.")
+        if value is None:
+            changed = replace(row, value=row.default, source="default", where="")
+        else:
+            changed = replace(
+                row, value=value, source="user file", where=f"{self.settings_value.file}:9"
+            )
+        self.settings_value = replace(
+            self.settings_value, rows=tuple(changed if one.key == key else one for one in rows)
+        )
+        waits = () if row.live else (key,)
+        self.push(SettingsApplied(NOW, (f"{key} is now {changed.value}",), waits))
+        return CommandResult(ok=True, message=f"{key} is now {changed.value}.")
+
+    def _become_hostile(self) -> None:
+        self.snapshot_value = make_hostile(self.snapshot_value)
+        self.details = {
+            detail.view.name: detail for detail in map(make_hostile, self.details.values())
+        }
+        self.records = make_hostile(self.records)
+        self.call_details = {key: make_hostile(one) for key, one in self.call_details.items()}
+        self.settings_value = make_hostile(
+            replace(self.settings_value, problems=sample_data.PROBLEMS)
+        )
+
+
+_FAULTS = (Outcome.TOOL_ERROR, Outcome.ERROR, Outcome.TIMEOUT, Outcome.UPSTREAM_LOST)
+
+
+def _matches(record: CallRecord, query: CallQuery) -> bool:
+    text = query.text.casefold()
+    return (
+        (query.before_id is None or record.id < query.before_id)
+        and query.upstream in ("", record.upstream)
+        and (not query.tool or fnmatchcase(record.tool, query.tool.replace("[", "[[]")))
+        and query.host in ("", record.host)
+        and (not query.errors_only or record.outcome in _FAULTS)
+        and record.duration_ms >= query.slower_than_ms
+        and (
+            not text
+            or any(
+                text in part.casefold()
+                for part in (record.upstream, record.tool, record.host, record.error)
+            )
+        )
+    )
