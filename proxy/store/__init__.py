@@ -1,0 +1,1 @@
+"""What the engine keeps on disk: finished calls, and what each upstream last advertised."""
