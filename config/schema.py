@@ -4,6 +4,8 @@ This is the one place where a key is described. The CLI (``mms config``), the Co
 schema and the documentation derive from it.
 """
 
+# ruff: noqa: RUF009  # setting() and section() return dataclass fields, not shared defaults
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -39,9 +41,13 @@ def setting(
         "secret": secret,
         "expand": expand,
     }
-    if isinstance(default, Mapping):
-        return field(default_factory=lambda: MappingProxyType(dict(default)), metadata=metadata)
+    if default == {}:
+        return field(default_factory=_no_entries, metadata=metadata)
     return field(default=default, metadata=metadata)
+
+
+def _no_entries() -> Mapping[str, Any]:
+    return MappingProxyType({})
 
 
 def section(factory: Any, help: str) -> Any:
