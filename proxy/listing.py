@@ -1,0 +1,86 @@
+"""Ask an upstream for everything it offers, following its pages, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from proxy import wire
+from proxy.catalogue import Offer
+from proxy.exchange import Answer, Failure
+
+MAX_PAGES = 100
+MAX_ITEMS = 10_000
+
+Ask = Callable[[str, wire.Members | None], Awaitable[Answer]]
+"""Send a request of mms's own and wait for the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What was listed, and what was wrong with it."""
+
+    offer: Offer
+    faults: tuple[str, ...]
+    """One sentence each, for a person."""
+
+
+async def list_everything(ask: Ask, capabilities: wire.Members) -> Listing:
+    """Fetch tools, resources, templates and prompts, as far as the upstream says it has them."""
+    faults: list[str] = []
+    tools = prompts = resources = templates = ()
+    if "tools" in capabilities:
+        tools = await _pages(ask, "tools/list", "tools", faults)
+    if "resources" in capabilities:
+        resources = await _pages(ask, "resources/list", "resources", faults)
+        templates = await _pages(ask, "resources/templates/list", "resourceTemplates", faults)
+    if "prompts" in capabilities:
+        prompts = await _pages(ask, "prompts/list", "prompts", faults)
+    return Listing(Offer(tools, resources, templates, prompts), tuple(faults))
+
+
+async def _pages(ask: Ask, method: str, key: str, faults: list[str]) -> tuple[bytes, ...]:
+    items: list[bytes] = []
+    seen: set[bytes] = set()
+    params: wire.Members | None = None
+    for _ in range(MAX_PAGES):
+        answer = await ask(method, params)
+        if isinstance(answer, Failure):
+            faults.append(f"{method} failed: {answer.text}")
+            break
+        if "error" in answer:
+            code = wire.members_of(answer["error"]).get("code")
+            if code is None or bytes(code) != str(wire.METHOD_NOT_FOUND).encode():
+                faults.append(f"{method} was refused: {error_text(answer)}")
+            break
+        try:
+            result = wire.members_of(answer["result"])
+            items.extend(bytes(item) for item in wire.items_of(result[key]))
+        except (wire.MalformedMessage, KeyError):
+            faults.append(f"{method} answered without a list of {key}")
+            break
+        cursor = bytes(result.get("nextCursor", b"null"))
+        if cursor in (b"null", b'""'):
+            break
+        if cursor in seen:
+            faults.append(f"{method} repeats a page; {len(items)} {key} were taken")
+            break
+        if len(items) >= MAX_ITEMS:
+            faults.append(f"{method} has more than {MAX_ITEMS:,} items; the rest is left out")
+            break
+        seen.add(cursor)
+        params = {"cursor": wire.Raw(cursor)}
+    else:
+        faults.append(f"{method} has more than {MAX_PAGES} pages; the rest is left out")
+    unique = dict.fromkeys(items[:MAX_ITEMS])
+    return tuple(unique) if len(seen) else tuple(items[:MAX_ITEMS])
+
+
+def error_text(answer: wire.Members) -> str:
+    """The message of an error response, for a person."""
+    try:
+        members = wire.members_of(answer["error"])
+    except wire.MalformedMessage:
+        return "an error that cannot be read"
+    message = wire.text_of(members["message"]) if "message" in members else None
+    return message or "an error without a message"

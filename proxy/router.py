@@ -1,0 +1,429 @@
+"""Between hosts and upstreams: every request to the right upstream, every answer to its own host.
+
+All of it runs on the engine's loop, in callbacks; a call costs no task.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from config.schema import ProxySettings
+from proxy import wire
+from proxy.catalogue import Catalogue, OfferedUpstream, build
+from proxy.exchange import Answer, Exchange, Failure, FailureKind
+from proxy.model import Outcome, RunningCall, UpstreamState
+from proxy.recorder import CallObservation
+from proxy.session import HostSession
+from proxy.upstream import Upstream, call_outcome
+
+OUTAGE_GRACE_SECONDS = 600.0
+"""So long an upstream may be away before its tools are withdrawn; shorter outages change no list."""
+_NOT_HERE = frozenset(
+    str(code).encode()
+    for code in (wire.METHOD_NOT_FOUND, wire.INVALID_PARAMS, wire.RESOURCE_NOT_FOUND)
+)
+"""Refusals after which the next upstream may be asked: nothing was done."""
+_LISTS = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "templates",
+}
+
+
+class CallRecorder(Protocol):
+    """Where finished calls go; must return at once."""
+
+    def next_call_id(self) -> int:
+        """A number for the next call."""
+        ...
+
+    def observe(self, observation: CallObservation) -> None:
+        """A call has ended."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class HostCall:
+    """A request of a host that is under way at an upstream."""
+
+    id: int
+    session: HostSession
+    host_id: wire.Raw
+    upstream: Upstream
+    label: str
+    """The tool, or the method for anything else."""
+    recorded: bool
+    started_at: float
+    arguments: bytes
+    exchange: Exchange
+
+
+@dataclass(slots=True)
+class _WaitingList:
+    """A host's list request that waits for an upstream never seen before."""
+
+    session: HostSession
+    id: wire.Raw
+    kind: str
+
+
+class Router:
+    """Routes the requests of hosts. Sessions and upstreams are added and removed by the engine."""
+
+    def __init__(
+        self,
+        settings: Callable[[], ProxySettings],
+        recorder: CallRecorder,
+        looks_secret: Callable[[str], bool],
+    ) -> None:
+        self.upstreams: dict[str, Upstream] = {}
+        """By name, in the order of the settings."""
+        self.sessions: dict[int, HostSession] = {}
+        self.calls: dict[tuple[int, bytes], HostCall] = {}
+        """Under way, by session and the host's id."""
+        self.catalogue = Catalogue()
+        self._settings = settings
+        self._recorder = recorder
+        self._looks_secret = looks_secret
+        self._waiting_lists: list[_WaitingList] = []
+        self._first_seen: dict[str, float] = {}
+        self._list_cache: dict[str, bytes] = {}
+
+    # the catalogue
+
+    def rebuild(self) -> frozenset[str]:
+        """Derive the catalogue anew; returns the kinds of lists that changed."""
+        now = time.monotonic()
+        offered = [
+            OfferedUpstream(
+                upstream.name,
+                upstream.settings.prefix or upstream.name,
+                upstream.offer,
+                frozenset(
+                    name for name, tool in upstream.settings.tools.items() if not tool.enabled
+                ),
+            )
+            for upstream in self.upstreams.values()
+            if _advertised(upstream, now)
+        ]
+        self.catalogue = build(offered, self._looks_secret)
+        before = self._list_cache
+        self._list_cache = {kind: self.catalogue.list_result(kind) for kind in _LISTS.values()}
+        changed = {kind for kind in _LISTS.values() if before.get(kind) != self._list_cache[kind]}
+        if "templates" in changed:
+            changed.discard("templates")
+            changed.add("resources")
+        self._answer_waiting_lists()
+        return frozenset(changed)
+
+    def announce(self, kinds: frozenset[str]) -> None:
+        """Tell all hosts that these lists changed."""
+        for kind in sorted(kinds & {"tools", "prompts", "resources"}):
+            frame = wire.notification(f"notifications/{kind}/list_changed")
+            for session in self.sessions.values():
+                if session.initialized:
+                    session.send(frame)
+
+    def upstream_added(self, upstream: Upstream) -> None:
+        """From now on, first lists may wait for it."""
+        self.upstreams[upstream.name] = upstream
+        self._first_seen[upstream.name] = time.monotonic()
+
+    def tick(self, now: float) -> None:
+        """Some times a second: lists that have waited long enough, tools of long outages."""
+        self._answer_waiting_lists()
+        gone = {
+            name
+            for name, upstream in self.upstreams.items()
+            if not _advertised(upstream, now) and name in self.catalogue.prefixes.values()
+        }
+        if gone:
+            self.announce(self.rebuild())
+
+    def _list(self, session: HostSession, id: wire.Raw, kind: str) -> None:
+        if self._unseen_upstreams():
+            self._waiting_lists.append(_WaitingList(session, id, kind))
+        else:
+            session.reply(id, self._list_cache.get(kind) or self.catalogue.list_result(kind))
+
+    def _unseen_upstreams(self) -> bool:
+        """Some upstream was never seen before and may still appear in time."""
+        wait = self._settings().first_list_wait_seconds
+        now = time.monotonic()
+        return any(
+            not upstream.known
+            and upstream.state in (UpstreamState.IDLE, UpstreamState.CONNECTING)
+            and now < self._first_seen.get(name, now) + wait
+            for name, upstream in self.upstreams.items()
+        )
+
+    def _answer_waiting_lists(self) -> None:
+        if self._waiting_lists and not self._unseen_upstreams():
+            waiting, self._waiting_lists = self._waiting_lists, []
+            for item in waiting:
+                item.session.reply(item.id, self.catalogue.list_result(item.kind))
+
+    # requests of hosts
+
+    def request(
+        self, session: HostSession, id: wire.Raw, method: str, params: wire.Members | None
+    ) -> None:
+        """Route a request by its method."""
+        if method == "tools/call":
+            self._call_tool(session, id, params or {})
+        elif method in _LISTS:
+            self._list(session, id, _LISTS[method])
+        elif method == "prompts/get":
+            self._get_prompt(session, id, params or {})
+        elif method == "completion/complete":
+            self._complete(session, id, params or {})
+        elif method.startswith("resources/") and params is not None and "uri" in params:
+            uri = wire.text_of(params["uri"]) or ""
+            names = self.catalogue.upstreams_of_uri(uri)
+            upstreams = [self.upstreams[name] for name in names if name in self.upstreams]
+            upstreams = upstreams or self._able("resources")
+            self._forward(session, id, method, params, upstreams)
+        else:
+            self._forward(session, id, method, params, self._able(None))
+
+    def _call_tool(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
+        name = wire.text_of(params["name"]) if "name" in params else None
+        if name is None:
+            session.refuse(id, wire.INVALID_PARAMS, "tools/call needs the name of a tool")
+            return
+        target = self.catalogue.find_tool(name)
+        upstream = None if target is None else self.upstreams.get(target[0])
+        if target is None or upstream is None:
+            reason = self.catalogue.withheld_reason(name)
+            text = f"Unknown tool: {name}" if reason is None else f"{name} is withheld: {reason}"
+            session.refuse(id, wire.INVALID_PARAMS, text)
+            return
+        params["name"] = wire.raw(target[1])
+        arguments = bytes(params.get("arguments", b""))
+        self._send(session, id, "tools/call", params, upstream, target[1], arguments=arguments)
+
+    def _get_prompt(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
+        name = wire.text_of(params["name"]) if "name" in params else None
+        target = None if name is None else self.catalogue.find_prompt(name)
+        upstream = None if target is None else self.upstreams.get(target[0])
+        if target is None or upstream is None:
+            session.refuse(id, wire.INVALID_PARAMS, f"Unknown prompt: {name}")
+            return
+        params["name"] = wire.raw(target[1])
+        self._send(session, id, "prompts/get", params, upstream, "prompts/get", arguments=b"")
+
+    def _complete(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
+        upstreams = self._able("completions")
+        if "ref" in params:
+            ref = wire.members_of(params["ref"])
+            name = wire.text_of(ref["name"]) if "name" in ref else None
+            uri = wire.text_of(ref["uri"]) if "uri" in ref else None
+            target = None if name is None else self.catalogue.find_prompt(name)
+            if target is not None and target[0] in self.upstreams:
+                ref["name"] = wire.raw(target[1])
+                params["ref"] = wire.Raw(wire.encode(ref))
+                upstreams = [self.upstreams[target[0]]]
+            elif uri is not None:
+                owners = [t.upstream for t in self.catalogue.templates if t.name == uri]
+                upstreams = [self.upstreams[o] for o in owners if o in self.upstreams] or upstreams
+        self._forward(session, id, "completion/complete", params, upstreams)
+
+    def _able(self, capability: str | None) -> list[Upstream]:
+        """Connected upstreams with a capability, in order."""
+        return [
+            upstream
+            for upstream in self.upstreams.values()
+            if upstream.ready and (capability is None or capability in upstream.capabilities)
+        ]
+
+    def _forward(
+        self,
+        session: HostSession,
+        id: wire.Raw,
+        method: str,
+        params: wire.Members | None,
+        upstreams: Sequence[Upstream],
+    ) -> None:
+        """Ask one upstream after the other until one knows what is meant."""
+        if not upstreams:
+            session.refuse(id, wire.METHOD_NOT_FOUND, f"Method not found: no upstream for {method}")
+            return
+        first, *others = upstreams
+
+        def next_one(answer: wire.Members) -> bool:
+            code = bytes(wire.members_of(answer["error"]).get("code", b""))
+            if not others or code not in _NOT_HERE:
+                return False
+            self._forward(session, id, method, params, others)
+            return True
+
+        self._send(session, id, method, params, first, method, arguments=b"", next_one=next_one)
+
+    def _send(
+        self,
+        session: HostSession,
+        id: wire.Raw,
+        method: str,
+        params: wire.Members | None,
+        upstream: Upstream,
+        label: str,
+        *,
+        arguments: bytes,
+        next_one: Callable[[wire.Members], bool] | None = None,
+    ) -> None:
+        now = time.monotonic()
+        limits = upstream.limits
+        about = bytes(id)
+
+        def finish(answer: Answer) -> None:
+            if self.calls.pop((session.id, about), None) is None:
+                return
+            refused = not isinstance(answer, Failure) and "error" in answer
+            if refused and next_one is not None and next_one(answer):
+                return
+            self._finish(call, answer)
+
+        def progressed(report: wire.Members) -> None:
+            frame = wire.notification("notifications/progress", wire.Raw(wire.encode(report)))
+            session.send(frame, about)
+
+        token = None
+        if params is not None and "_meta" in params and bytes(params["_meta"])[:1] == b"{":
+            token = wire.members_of(params["_meta"]).get("progressToken")
+        exchange = Exchange(
+            method,
+            params,
+            finish,
+            now,
+            now + limits.call_timeout,
+            now + limits.call_timeout_max,
+            limits.call_timeout,
+            session.id,
+            token,
+            progressed,
+        )
+        call = HostCall(
+            self._recorder.next_call_id(),
+            session,
+            id,
+            upstream,
+            label,
+            method in ("tools/call", "resources/read", "prompts/get"),
+            time.time(),
+            arguments,
+            exchange,
+        )
+        self.calls[session.id, about] = call
+        if call.recorded:
+            session.calls += 1
+        failure = upstream.submit(exchange)
+        if failure is not None:
+            finish(failure)
+
+    def _finish(self, call: HostCall, answer: Answer) -> None:
+        outcome = call_outcome(answer)
+        error = ""
+        if isinstance(answer, Failure):
+            error = failure_text(call.upstream, answer)
+            if call.exchange.method == "tools/call":
+                body = bytes(wire.tool_error(error))
+                frame = wire.result(call.host_id, body)
+            else:
+                body = bytes(wire.error_value(wire.SERVER_ERROR, error))
+                frame = wire.error(call.host_id, wire.SERVER_ERROR, error)
+        else:
+            answer["id"] = call.host_id
+            frame = wire.encode(answer)
+            body = bytes(answer["error"] if "error" in answer else answer["result"])
+            if "error" in answer:
+                error = _message_of(answer["error"])
+            limit = self._settings().max_result_bytes
+            if len(frame) > limit:
+                outcome = Outcome.ERROR
+                error = (
+                    f"mms: the answer of {call.upstream.name} has {len(frame):,} bytes; "
+                    f"hosts stop reading above proxy.max_result_bytes = {limit:,}. Ask for less."
+                )
+                body = bytes(wire.tool_error(error))
+                frame = (
+                    wire.result(call.host_id, body)
+                    if call.exchange.method == "tools/call"
+                    else wire.error(call.host_id, wire.SERVER_ERROR, error)
+                )
+            elif outcome is Outcome.OK and b'"isError"' in body:
+                flag = wire.members_of(body).get("isError")
+                if flag is not None and bytes(flag) == b"true":
+                    outcome = Outcome.TOOL_ERROR
+        call.session.send(frame, bytes(call.host_id))
+        self._record(call, outcome, error, body)
+
+    def _record(self, call: HostCall, outcome: Outcome, error: str, body: bytes) -> None:
+        if call.recorded:
+            self._recorder.observe(
+                CallObservation(
+                    call.id,
+                    call.started_at,
+                    (time.monotonic() - call.exchange.started) * 1000,
+                    call.session.name,
+                    call.session.id,
+                    call.upstream.name,
+                    call.label,
+                    outcome,
+                    error,
+                    call.arguments,
+                    body,
+                )
+            )
+
+    def cancel(self, session: HostSession, id: bytes, note: wire.Members) -> None:
+        """Cancel a request; its host gets no answer any more."""
+        call = self.calls.pop((session.id, id), None)
+        if call is not None:
+            call.upstream.cancel(call.exchange, note)
+            self._record(call, Outcome.CANCELLED, "cancelled by the host", b"")
+
+    def forget(self, session: HostSession) -> None:
+        """A host left: nobody wants its answers."""
+        reason = wire.raw("the host has left")
+        for key in [key for key in self.calls if key[0] == session.id]:
+            call = self.calls.pop(key)
+            call.upstream.cancel(call.exchange, {"reason": reason})
+            self._record(call, Outcome.CANCELLED, "the host has left", b"")
+        self._waiting_lists = [item for item in self._waiting_lists if item.session is not session]
+
+    def running(self) -> tuple[RunningCall, ...]:
+        """Calls that wait for an answer, oldest first."""
+        return tuple(
+            RunningCall(call.id, call.started_at, call.session.name, call.upstream.name, call.label)
+            for call in self.calls.values()
+        )
+
+
+def failure_text(upstream: Upstream, failure: Failure) -> str:
+    """What a host is told: what happened, to which upstream, and what comes next."""
+    text = f"mms: upstream {upstream.name} {failure.text}."
+    if failure.kind is FailureKind.LOST:
+        text += " It is being restarted; whether the call had an effect is not known."
+    if failure.kind in (FailureKind.LOST, FailureKind.DOWN) and upstream.stderr:
+        text += f" Its last error output: {upstream.stderr[-1][:300]}"
+    return text
+
+
+def _message_of(error: wire.Raw) -> str:
+    try:
+        members: Mapping[str, wire.Raw] = wire.members_of(error)
+    except wire.MalformedMessage:
+        return "an error that cannot be read"
+    message = wire.text_of(members["message"]) if "message" in members else None
+    return (message or "an error without a message").split("\n", 1)[0][:500]
+
+
+def _advertised(upstream: Upstream, now: float) -> bool:
+    """Whether hosts are offered what it has: through short outages, but not when it is off."""
+    if upstream.state is UpstreamState.DISABLED:
+        return False
+    return upstream.down_since is None or now - upstream.down_since < OUTAGE_GRACE_SECONDS
