@@ -1,0 +1,306 @@
+"""Record finished calls off the engine's hot path.
+
+The engine calls `Recorder.observe`, which only appends to a bounded queue. A thread of the recorder's
+own takes batches, measures them, writes them, keeps the texts of recent calls in memory, adds up the
+sums, and reports each batch. Reads are thread-safe and never wait for a measurement or a write.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from config.schema import HistorySettings
+from proxy.measure import Measured, Texts, read_texts
+from proxy.model import CallDetail, CallQuery, CallRecord, Minute, Outcome, Totals
+from proxy.ring import DetailRing, RecentCall, detail_of
+from proxy.store.calls import NO_HISTORY, clean, matches, read_call, read_calls, read_history
+from proxy.store.database import StoreUnavailable
+from proxy.store.writer import BATCH, CallWriter
+from proxy.sums import KEPT_MINUTES, CallSums
+from proxy.tokens import TokenCounter, o200k_counter
+
+MOST_WAITING_CALLS = 20_000
+MOST_WAITING_BYTES = 64 * 1024 * 1024
+"""Bounds of the queue between the engine and the recorder. What is over them is not recorded."""
+
+_BATCH_SECONDS = 0.05
+_BATCH_BYTES = 8 * 1024 * 1024
+_IDLE_SECONDS = 30.0
+_LONGEST_ERROR = 500
+"""Characters of an error that are kept."""
+_LONGEST_NAME = 256
+"""Characters of a host's, upstream's or tool's name that are kept."""
+_BREATH_CALLS = 16
+_BREATH_SECONDS = 0.0002
+"""After so many calls the thread sleeps so long: the engine's loop gets the interpreter at once."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CallObservation:
+    """One finished call as the engine saw it."""
+
+    id: int
+    """From `Recorder.next_call_id`."""
+    started_at: float
+    duration_ms: float
+    host: str
+    session: int
+    upstream: str
+    tool: str
+    outcome: Outcome
+    error: str
+    """Why it did not end well; empty for ``OK``. Redacted and cut to one line when recorded."""
+    arguments: bytes
+    """The raw JSON of the arguments; may be empty."""
+    result: bytes
+    """The raw JSON of the ``result`` or ``error`` member of the answer; empty when there was none."""
+
+
+def _nobody(_records: tuple[CallRecord, ...]) -> None:
+    """Nobody wants to know."""
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+class Recorder:
+    """Measures, stores and sums up finished calls."""
+
+    def __init__(
+        self,
+        database: Path,
+        *,
+        history: HistorySettings,
+        count: TokenCounter | None = None,
+        on_recorded: Callable[[tuple[CallRecord, ...]], None] = _nobody,
+        redact: Callable[[str], str] = _as_it_is,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """``count`` defaults to the o200k vocabulary, loaded at the first call. ``on_recorded`` is
+        called from the recorder's thread. ``redact`` hides secrets in errors and shown texts."""
+        self._database = database
+        self._count = o200k_counter() if count is None else count
+        self._on_recorded = on_recorded
+        self._redact = redact
+        self._clock = clock
+        self._sums = CallSums()
+        self._ring = DetailRing(history.payload_memory_bytes)
+        self._writer = CallWriter(
+            database,
+            history=history,
+            known_days=self._sums.days,
+            on_opened=self._sums.restore_days,
+            clock=clock,
+        )
+        self._ids = itertools.count(1)
+        self._queue: deque[CallObservation] = deque()
+        self._wake = threading.Event()
+        self._wanted = 1
+        self._capacity = 0
+        self._bytes_in = 0
+        self._bytes_out = 0
+        self._refused = 0
+        self._stopping = False
+        self._broken = ""
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Read what a predecessor left (milliseconds) and start the thread, which opens the file."""
+        try:
+            history = read_history(self._database, since=self._clock() - 60 * KEPT_MINUTES)
+        except StoreUnavailable:
+            # The thread meets the same trouble, reports it and goes on trying. Ids made of the time
+            # are above all that the file may hold.
+            history = replace(NO_HISTORY, last_call_id=int(self._clock() * 1000))
+        self._sums.restore(history.days, history.minutes)
+        self._ids = itertools.count(history.last_call_id + 1)
+        self._stopping = False
+        self._capacity = MOST_WAITING_CALLS
+        self._thread = threading.Thread(target=self._run, name="mms-recorder", daemon=True)
+        self._thread.start()
+
+    def stop(self, timeout_seconds: float) -> bool:
+        """Write what was observed and end the thread. False when that took too long."""
+        thread = self._thread
+        if thread is None:
+            return True
+        self._capacity = 0
+        self._stopping = True
+        self._wake.set()
+        thread.join(timeout_seconds)
+        if thread.is_alive():
+            return False
+        self._thread = None
+        return True
+
+    def next_call_id(self) -> int:
+        """An id for a call that begins; rises by one, also across restarts."""
+        return next(self._ids)
+
+    def observe(self, call: CallObservation) -> None:
+        """Take a finished call. Never waits; about a microsecond. From one thread only."""
+        size = len(call.arguments) + len(call.result)
+        queue = self._queue
+        waiting = self._bytes_in - self._bytes_out
+        if len(queue) >= self._capacity or (waiting and waiting + size > MOST_WAITING_BYTES):
+            self._refused += 1
+            return
+        self._bytes_in += size
+        queue.append(call)
+        if (len(queue) >= self._wanted or waiting > _BATCH_BYTES) and not self._wake.is_set():
+            self._wake.set()
+
+    def totals_today(self) -> Totals:
+        """Sums since local midnight."""
+        return self._sums.today(self._clock())
+
+    def totals_all_time(self) -> Totals:
+        """Sums of everything ever recorded."""
+        return self._sums.all_time()
+
+    def minutes(self, n: int = 60) -> tuple[Minute, ...]:
+        """Sums of the last ``n`` (up to 1,440) minutes, oldest first, without gaps."""
+        return self._sums.minutes(n, self._clock())
+
+    def calls(self, query: CallQuery) -> tuple[CallRecord, ...]:
+        """Finished calls, newest first. Reads the file: call it off the engine's loop."""
+        limit = max(1, min(query.limit, 10_000))
+        waiting = [record for record in self._writer.waiting if matches(record, query)]
+        try:
+            stored = read_calls(self._database, query)
+        except StoreUnavailable:
+            stored = ()  # the writer meets the same trouble and `problem` says so
+        known = {record.id: record for record in (*stored, *waiting)}
+        return tuple(sorted(known.values(), key=lambda record: -record.id)[:limit])
+
+    def detail(self, call_id: int) -> CallDetail | None:
+        """One call with its texts, laid out and redacted. May take 0.1 s: call it off the loop."""
+        recent = self._ring.get(call_id)
+        if recent is not None:
+            return detail_of(recent, self._redact)
+        for record in self._writer.waiting:
+            if record.id == call_id:
+                return CallDetail(record, None, None, False)
+        try:
+            stored = read_call(self._database, call_id)
+        except StoreUnavailable:
+            return None
+        return None if stored is None else CallDetail(stored, None, None, False)
+
+    @property
+    def unrecorded(self) -> int:
+        """Calls that are not in the store: refused, dropped, or waiting for a disk to work again."""
+        return self._refused + self._writer.unrecorded
+
+    @property
+    def problem(self) -> str:
+        """Why the store is not working, for a person; empty while all is well."""
+        return self._broken or self._writer.problem
+
+    def apply_history(self, history: HistorySettings) -> None:
+        """New limits; old calls are deleted soon, texts over the new bound go at once."""
+        self._ring.resize(history.payload_memory_bytes)
+        self._writer.apply(history)
+        self._wake.set()
+
+    def apply_redaction(self, redact: Callable[[str], str]) -> None:
+        """Hide other secrets from now on."""
+        self._redact = redact
+
+    def _run(self) -> None:
+        try:
+            self._writer.open()
+            while True:
+                more = self._writer.tidy()
+                retry = self._writer.retry_in()
+                self._wait(_BATCH_SECONDS if more else _IDLE_SECONDS if retry is None else retry)
+                batch = self._take()
+                if batch:
+                    self._record(batch)
+                elif self._stopping:
+                    return
+        except Exception as error:  # the thread's edge: calls go on whatever happens in here
+            self._capacity = 0
+            self._refused += len(self._queue)
+            self._queue.clear()
+            self._broken = f"Recording of calls ended by a fault in mms: {error!r}. Restart mms."
+            _log.exception("recording of calls ended")
+        finally:
+            self._writer.close()
+            self._count.close()
+
+    def _wait(self, idle_seconds: float) -> None:
+        """Until a batch is full, or `_BATCH_SECONDS` after its first call, or for nothing."""
+        for wanted, seconds in ((1, idle_seconds), (BATCH, _BATCH_SECONDS)):
+            self._wanted = wanted
+            self._wake.clear()
+            if len(self._queue) < wanted and not self._stopping:
+                self._wake.wait(seconds)
+            if not self._queue:
+                return
+
+    def _take(self) -> list[CallObservation]:
+        batch: list[CallObservation] = []
+        size = 0
+        while self._queue and len(batch) < BATCH and size < _BATCH_BYTES:
+            call = self._queue.popleft()
+            batch.append(call)
+            size += len(call.arguments) + len(call.result)
+        return batch
+
+    def _record(self, batch: list[CallObservation]) -> None:
+        measured = self._measured(batch)
+        records = tuple(map(self._record_of, batch, measured))
+        for call, record in zip(batch, records, strict=True):
+            self._ring.put(RecentCall(record, call.arguments, call.result))
+            self._bytes_out += len(call.arguments) + len(call.result)
+        self._sums.include(records)
+        self._writer.write(records)
+        try:
+            self._on_recorded(records)
+        except Exception:  # a listener's fault must not end the recording
+            _log.exception("a listener of recorded calls failed")
+
+    def _measured(self, batch: list[CallObservation]) -> list[Measured]:
+        """Measure a batch with one count for all its texts."""
+        parts: list[Texts] = []
+        for number, call in enumerate(batch, start=1):
+            parts.append(read_texts(call.arguments, call.result))
+            if not number % _BREATH_CALLS:
+                time.sleep(_BREATH_SECONDS)
+        texts = [text for part in parts for text in part.all()]
+        tokens = iter(self._count(texts))
+        return [part.measured(list(itertools.islice(tokens, len(part.all())))) for part in parts]
+
+    def _record_of(self, call: CallObservation, measured: Measured) -> CallRecord:
+        return CallRecord(
+            id=call.id,
+            started_at=call.started_at,
+            duration_ms=call.duration_ms,
+            host=clean(call.host[:_LONGEST_NAME]),
+            session=call.session,
+            upstream=clean(call.upstream[:_LONGEST_NAME]),
+            tool=clean(call.tool[:_LONGEST_NAME]),
+            outcome=call.outcome,
+            error=self._one_line(call.error),
+            arguments=measured.arguments,
+            text=measured.text,
+            structured=measured.structured,
+            other_bytes=measured.other_bytes,
+        )
+
+    def _one_line(self, error: str) -> str:
+        """Redacted before it is cut: a secret split by the cut would not be recognised."""
+        if not error:
+            return ""
+        return clean(" ".join(self._redact(error[: 8 * _LONGEST_ERROR]).split())[:_LONGEST_ERROR])
