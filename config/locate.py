@@ -1,5 +1,6 @@
-"""Where each key stands in a TOML text. `tomllib` gives values without positions.
+"""Where each key stands in a TOML text, for messages and for edits that touch nothing else.
 
+`tomllib` gives values without positions.
 The scanner expects text that `tomllib` accepted; on anything else it stops early and keeps what it
 found, so a missing position costs a line number and nothing more.
 """
@@ -32,13 +33,54 @@ class Position:
     column: int
 
 
-class _Stop(Exception):
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A table header or an assignment. All offsets are in characters from 0, ends exclusive."""
+
+    path: KeyPath
+    """In full: below its table and the inline tables around it."""
+    table: KeyPath
+    """The header above it; of a header itself, its own path."""
+    start: int
+    end: int
+    """Behind the closing bracket or the value, before a comment."""
+    value_start: int
+    """Of a header, its end."""
+    is_header: bool = False
+    is_array: bool = False
+    """A header in double brackets."""
+    inside: int | None = None
+    """Within an inline table: the offset of that table's opening brace."""
+
+
+class _Stop(Exception):  # a signal between two methods, no error
     """The text is not what the scanner expects."""
 
 
 def locate_keys(text: str) -> Mapping[KeyPath, Position]:
-    """The position of every table header and key. Of an array of tables the first one counts."""
-    return _Scanner(text).scan()
+    """The position of every table header and key; the first one where there are several."""
+    starts: dict[KeyPath, int] = {}
+    for entry in scan_entries(text):
+        # A dotted key or header makes the tables on its way.
+        for end in range(1, len(entry.path) + 1):
+            starts.setdefault(entry.path[:end], entry.start)
+    positions: dict[KeyPath, Position] = {}
+    line, line_start, counted = 1, 0, 0
+    for path, start in sorted(starts.items(), key=lambda item: item[1]):
+        if start > counted:
+            line += text.count("\n", counted, start)
+            line_start = text.rfind("\n", 0, start) + 1
+            counted = start
+        positions[path] = Position(line, start - line_start + 1)
+    return positions
+
+
+def scan_entries(text: str) -> tuple[Entry, ...]:
+    """Every header and assignment, by rising start."""
+    scanner = _Scanner(text)
+    with contextlib.suppress(_Stop, RecursionError):
+        scanner.document()
+    return tuple(sorted(scanner.entries, key=lambda entry: entry.start))
 
 
 class _Scanner:
@@ -47,14 +89,9 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._found: dict[KeyPath, int] = {}
+        self.entries: list[Entry] = []
 
-    def scan(self) -> Mapping[KeyPath, Position]:
-        with contextlib.suppress(_Stop, RecursionError):
-            self._document()
-        return self._positions()
-
-    def _document(self) -> None:
+    def document(self) -> None:
         table: KeyPath = ()
         while True:
             self._skip(_BLANK)
@@ -65,20 +102,22 @@ class _Scanner:
                 is_array = self._text.startswith("[[", start)
                 self._at += 2 if is_array else 1
                 table = self._key()
-                self._note(table, start)
                 self._expect("]]" if is_array else "]")
+                end = self._at
+                self.entries.append(
+                    Entry(table, table, start, end, end, is_header=True, is_array=is_array)
+                )
             else:
-                self._assignment(table)
+                self._assignment(table, table, None)
 
-    def _assignment(self, table: KeyPath) -> None:
+    def _assignment(self, table: KeyPath, around: KeyPath, inside: int | None) -> None:
         start = self._at
-        path = (*table, *self._key())
-        # A dotted key makes the tables on its way.
-        for end in range(len(table) + 1, len(path) + 1):
-            self._note(path[:end], start)
+        path = (*around, *self._key())
         self._expect("=")
         self._skip(_SPACE)
-        self._value(path)
+        value_start = self._at
+        self._value(table, path)
+        self.entries.append(Entry(path, table, start, self._at, value_start, inside=inside))
 
     def _key(self) -> KeyPath:
         names: list[str] = []
@@ -95,7 +134,7 @@ class _Scanner:
                 return tuple(names)
             self._at += 1
 
-    def _value(self, path: KeyPath) -> None:
+    def _value(self, table: KeyPath, path: KeyPath) -> None:
         text, at = self._text, self._at
         if text.startswith('"""', at):
             self._match(_LONG_BASIC)
@@ -106,14 +145,16 @@ class _Scanner:
         elif text.startswith("'", at):
             self._match(_LITERAL)
         elif text.startswith("[", at):
-            self._items(path, "]")
+            self._items(table, path, "]")
         elif text.startswith("{", at):
-            self._items(path, "}")
+            self._items(table, path, "}")
         else:
-            self._match(_PLAIN)
+            # The pattern takes spaces for dates such as 2000-01-01 00:00:00.
+            self._at = at + len(self._match(_PLAIN).rstrip())
 
-    def _items(self, path: KeyPath, end: str) -> None:
+    def _items(self, table: KeyPath, path: KeyPath, end: str) -> None:
         """The inside of an array or of an inline table."""
+        opening = self._at
         self._at += 1
         while True:
             self._skip(_BLANK)
@@ -121,9 +162,9 @@ class _Scanner:
                 self._at += 1
                 return
             if end == "}":
-                self._assignment(path)
+                self._assignment(table, path, opening)
             else:
-                self._value(path)
+                self._value(table, path)
             self._skip(_BLANK)
             if self._text.startswith(",", self._at):
                 self._at += 1
@@ -147,21 +188,6 @@ class _Scanner:
         if not self._text.startswith(token, self._at):
             raise _Stop
         self._at += len(token)
-
-    def _note(self, path: KeyPath, start: int) -> None:
-        self._found.setdefault(path, start)
-
-    def _positions(self) -> Mapping[KeyPath, Position]:
-        """Turn offsets into lines in one pass; offsets were found in rising order."""
-        positions: dict[KeyPath, Position] = {}
-        line, line_start, counted = 1, 0, 0
-        for path, start in self._found.items():
-            line += self._text.count("\n", counted, start)
-            if start > counted:
-                line_start = self._text.rfind("\n", 0, start) + 1
-            counted = max(counted, start)
-            positions[path] = Position(line, start - line_start + 1)
-        return positions
 
 
 def _unquoted(word: str) -> str:
