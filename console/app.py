@@ -1,0 +1,487 @@
+"""The console: follows one station, keeps what it knows in one value, and lets the screen draw it.
+
+One worker listens to the station's events, another takes a snapshot now and then (an event of loss
+asks for one at once). Both fold what they hear into `ConsoleState`; the shown screen draws it at most
+`PAINTS_PER_SECOND` times a second. Whatever a person asks for runs in a worker, and a failure becomes
+a notice: nothing that a station does can end the console.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from datetime import datetime, tzinfo
+from enum import Enum
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar, cast
+
+from textual.app import App, ScreenStackError
+from textual.binding import BindingType
+from textual.screen import ModalScreen, Screen
+from textual.worker import Worker, WorkerState
+
+from config.schema import ConsoleSettings
+from console import format as fmt
+from console import keys, theme
+from console.first_steps import FirstSteps
+from console.palette import ActionCommands
+from console.safe import safe, safe_line
+from console.screens.base import MainScreen
+from console.state import CallsLoaded, ConsoleState, LinkLost, News, SnapshotTaken, reduce
+from console.station import Station, StationUnavailable
+from proxy.commands import Command, CommandResult, ReconnectUpstream
+from proxy.events import EventsLost, SettingsApplied, SettingsRejected, StationStopping
+from proxy.model import CallQuery
+
+PAINTS_PER_SECOND = 8.0
+SNAPSHOT_SECONDS = 2.0
+"""Between two snapshots while the station is well."""
+CALLS_AT_START = 500
+"""So many past calls are read when the console starts."""
+
+_RETRY_SECONDS = (0.5, 1.0, 2.0, 4.0)
+_WATCHDOG_SECONDS = 5.0
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class QuitChoice(Enum):
+    """What leaving the screen means for the station."""
+
+    LEAVE = "leave"
+    """The station is another process; it is not concerned."""
+    KEEP = "keep"
+    """Our station goes on without a screen."""
+    STOP = "stop"
+    """Our station stops."""
+
+
+def _overview() -> Screen[None]:
+    from console.screens.overview import OverviewScreen
+
+    return OverviewScreen()
+
+
+def _upstreams() -> Screen[None]:
+    from console.screens.upstreams import UpstreamsScreen
+
+    return UpstreamsScreen()
+
+
+def _calls() -> Screen[None]:
+    from console.screens.calls import CallsScreen
+
+    return CallsScreen()
+
+
+def _config() -> Screen[None]:
+    from console.screens.config import ConfigScreen
+
+    return ConfigScreen()
+
+
+def _local_zone() -> tzinfo:
+    zone = datetime.now().astimezone().tzinfo
+    assert zone is not None
+    return zone
+
+
+class ConsoleApp(App[QuitChoice]):
+    """See the module's text. `run` returns what the person chose when leaving.
+
+    ``on_quit`` is called with the same choice before the screen closes. ``first_steps`` serves the
+    welcome panel and "add"; without it these are not offered.
+    """
+
+    TITLE = "mms"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "ctrl+underscore"
+    """Replaced by our own binding; this one is only what Textual insists on."""
+    COMMANDS: ClassVar = {ActionCommands}
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings(keys.EVERYWHERE)
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012  # Textual declares it so that ClassVar is refused
+        (0, "-tiny"),
+        (60, "-narrow"),
+        (76, "-mid"),
+        (110, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012  # as above
+        (0, "-low"),
+        (16, "-short"),
+        (30, "-tall"),
+    ]
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
+        keys.OVERVIEW: _overview,
+        keys.UPSTREAMS: _upstreams,
+        keys.CALLS: _calls,
+        keys.CONFIG: _config,
+    }
+    DEFAULT_MODE = keys.OVERVIEW
+
+    def __init__(
+        self,
+        station: Station,
+        *,
+        clock: Callable[[], float] = time.time,
+        tz: tzinfo | None = None,
+        on_quit: Callable[[QuitChoice], None] | None = None,
+        first_steps: FirstSteps | None = None,
+        settings: ConsoleSettings | None = None,
+        connect_hint: str = "mms connect --print claude-code",
+        log_file: Path | None = None,
+    ) -> None:
+        super().__init__()
+        self.station = station
+        self.state = ConsoleState()
+        self.first_steps = first_steps
+        self.connect_hint = connect_hint
+        """The command that prints how a host is pointed here."""
+        self.now = clock
+        """Seconds since the epoch."""
+        self.tz: tzinfo = tz if tz is not None else _local_zone()
+        self._on_quit = on_quit
+        self._log_file = log_file
+        self._settings = settings if settings is not None else ConsoleSettings()
+        self.keymap = keys.keymap(self._settings.keys)
+        self._paint_due = False
+        self._painted_at = 0.0
+        self._snapshot_wanted = asyncio.Event()
+        self.wanted_upstream: str | None = None
+        """The Upstreams screen puts its cursor there and clears this."""
+        self.wanted_filter: str | None = None
+        """The Calls screen takes this filter over and clears this."""
+        self._leaving = False
+        for one in (theme.DARK, theme.LIGHT):
+            self.register_theme(one)
+        chosen, self._theme_problem = theme.choose(self._settings.theme, self.available_themes)
+        self.theme = chosen
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        self.set_keymap(dict(self.keymap.remapped))
+        self._guard_terminal()
+        self.set_interval(1.0, self._tick)
+        self.run_worker(self._listen(), group="listen", exit_on_error=False)
+        self.run_worker(self._sample(), group="sample", exit_on_error=False)
+        for problem in (*self.keymap.problems, self._theme_problem):
+            if problem:
+                self.say(problem, bad=True)
+
+    def _guard_terminal(self) -> None:
+        """Leave the terminal as we found it on signals, and leave at all when it is gone."""
+        if self.is_headless:
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            try:
+                loop.add_signal_handler(number, self._end_by_signal, number)
+            except (NotImplementedError, RuntimeError, ValueError):
+                return
+        self.set_interval(_WATCHDOG_SECONDS, self._check_terminal)
+
+    def _end_by_signal(self, number: int) -> None:
+        log.info("console ends by signal %d", number)
+        self._leave(QuitChoice.LEAVE if self.station.attached else QuitChoice.STOP)
+
+    def _check_terminal(self) -> None:
+        """A closed terminal without a signal would leave Textual's reader spinning on end-of-file."""
+        try:
+            alive = os.isatty(sys.__stdin__.fileno()) if sys.__stdin__ else False
+        except (OSError, ValueError):
+            alive = False
+        if not alive:
+            log.info("console ends: the terminal is gone")
+            self._leave(QuitChoice.LEAVE if self.station.attached else QuitChoice.KEEP)
+
+    def _tick(self) -> None:
+        """The clock and the ages move although nothing happened."""
+        screen = self._shown()
+        if screen is not None and not self._paint_due:
+            screen.draw_edges(self.state)
+
+    def _fatal_error(self) -> None:
+        """Textual would print a traceback with local variables, that is with secrets."""
+        error = self._exception
+        log.error("console failed", exc_info=error)
+        where = f" Details are in {self._log_file}." if self._log_file else ""
+        kind = type(error).__name__ if error is not None else "unknown error"
+        self._exit_renderables.append(f"mms: the console failed ({kind}).{where}")
+        self._close_messages_no_wait()
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        if event.state is WorkerState.ERROR:
+            worker = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]  # Textual leaves it open
+            error = worker.error
+            log.error("a task of the console failed: %s", worker.name, exc_info=error)
+            self.say(f"Internal error ({type(error).__name__}); the log has details.", bad=True)
+
+    # -- following the station ----------------------------------------------------------------
+
+    async def _listen(self) -> None:
+        """Fold the station's events into the state, for ever."""
+        failures = 0
+        while True:
+            try:
+                async with self.station.events() as events:
+                    self._snapshot_wanted.set()
+                    records = await self.station.calls(CallQuery(limit=CALLS_AT_START))
+                    self.learn(CallsLoaded(records))
+                    async for event in events:
+                        failures = 0
+                        self.learn(event)
+                        self._announce(event)
+            except StationUnavailable as error:
+                self.learn(LinkLost(self.now(), str(error)))
+            await asyncio.sleep(_RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)])
+            failures += 1
+
+    async def _sample(self) -> None:
+        """Take a snapshot when asked and every `SNAPSHOT_SECONDS`, for ever."""
+        while True:
+            try:
+                async with asyncio.timeout(SNAPSHOT_SECONDS):
+                    await self._snapshot_wanted.wait()
+            except TimeoutError:
+                pass
+            self._snapshot_wanted.clear()
+            try:
+                self.learn(SnapshotTaken(await self.station.snapshot()))
+            except StationUnavailable as error:
+                self.learn(LinkLost(self.now(), str(error)))
+            await asyncio.sleep(0.25)
+
+    def learn(self, news: News) -> None:
+        """Fold news into the state and have it drawn soon."""
+        self.state = reduce(self.state, news)
+        if isinstance(news, EventsLost):
+            self._snapshot_wanted.set()
+            self.fetch(
+                lambda: self.station.calls(CallQuery(limit=CALLS_AT_START)),
+                lambda records: self.learn(CallsLoaded(records)),
+                group="catch-up",
+            )
+        if isinstance(news, (SettingsApplied, SettingsRejected)):
+            self._snapshot_wanted.set()
+        self.paint_soon()
+
+    def _announce(self, news: News) -> None:
+        match news:
+            case SettingsApplied(_, changes, needs_restart):
+                what = "; ".join(changes[:4]) or "nothing that concerns this station"
+                if len(changes) > 4:
+                    what += f"; and {len(changes) - 4} more"
+                waits = (
+                    f" Waits for a restart: {', '.join(needs_restart)}." if needs_restart else ""
+                )
+                self.say(f"{what}.{waits}", title="Settings applied")
+            case SettingsRejected(_, problems):
+                first = problems[0].reason if problems else "the file cannot be read"
+                self.say(
+                    f"{first} The last good settings stay in force.",
+                    title="Settings rejected",
+                    bad=True,
+                )
+            case StationStopping() if not self.station.attached:
+                self._leave(QuitChoice.STOP)
+            case _:
+                pass
+
+    def paint_soon(self) -> None:
+        """Draw at once if nothing was drawn lately, else when it is time."""
+        if self._paint_due or not self.is_running:
+            return
+        self._paint_due = True
+        wait = self._painted_at + 1 / PAINTS_PER_SECOND - time.monotonic()
+        if wait > 0:
+            self.set_timer(wait, self._paint)
+        else:
+            self.call_later(self._paint)
+
+    def _paint(self) -> None:
+        self._paint_due = False
+        self._painted_at = time.monotonic()
+        screen = self._shown()
+        if screen is not None:
+            screen.redraw()
+
+    def _shown(self) -> MainScreen | None:
+        """The main screen that is seen, also behind a dialog."""
+        try:
+            stack = self.screen_stack
+        except ScreenStackError:
+            return None
+        return next((one for one in reversed(stack) if isinstance(one, MainScreen)), None)
+
+    # -- what screens use ---------------------------------------------------------------------
+
+    def fetch(
+        self, ask: Callable[[], Awaitable[T]], got: Callable[[T], None], *, group: str
+    ) -> None:
+        """Ask the station in a worker; a newer question of the same group replaces an older one."""
+
+        async def work() -> None:
+            try:
+                value = await ask()
+            except StationUnavailable as error:
+                self.learn(LinkLost(self.now(), str(error)))
+                return
+            got(value)
+
+        self.run_worker(work(), group=group, exclusive=True, exit_on_error=False)
+
+    def carry_out(
+        self, command: Command, then: Callable[[CommandResult], None] | None = None
+    ) -> None:
+        """Send a command; its result becomes a notice unless ``then`` takes it."""
+        self.perform(lambda: self.station.execute(command), then)
+
+    def perform(
+        self,
+        deed: Callable[[], Awaitable[CommandResult]],
+        then: Callable[[CommandResult], None] | None = None,
+    ) -> None:
+        """Do something that gives a result; several may run at once."""
+
+        async def work() -> None:
+            try:
+                result = await deed()
+            except StationUnavailable as error:
+                self.learn(LinkLost(self.now(), str(error)))
+                result = CommandResult(ok=False, message=f"Not done: {error}")
+            self._snapshot_wanted.set()
+            if then is not None:
+                then(result)
+            else:
+                self.say(result.message, bad=not result.ok)
+
+        self.run_worker(work(), group="deeds", exit_on_error=False)
+
+    def say(self, text: str, *, title: str = "", bad: bool = False) -> None:
+        """A notice that goes away by itself; an error stays longer."""
+        self.notify(
+            safe(text, 400),
+            title=safe_line(title),
+            severity="error" if bad else "information",
+            timeout=12 if bad else 6,
+            markup=False,
+        )
+
+    def open_upstream(self, name: str) -> None:
+        """Show one upstream on its screen."""
+        self.wanted_upstream = name
+        self._go_and_draw(keys.UPSTREAMS)
+
+    def open_calls(self, words: str) -> None:
+        """Show calls that match these filter words."""
+        self.wanted_filter = words
+        self._go_and_draw(keys.CALLS)
+
+    def _go_and_draw(self, screen_id: str) -> None:
+        self.action_go(screen_id)
+        self.paint_soon()
+
+    def reconnect(self, name: str) -> None:
+        """Reconnect an upstream; asks first while calls are in flight."""
+        from console.screens.dialogs import confirm
+
+        view = self.state.upstream(name)
+        if view is None:
+            self.say(f"There is no upstream {name} any more.", bad=True)
+            return
+        if view.in_flight == 0:
+            self.carry_out(ReconnectUpstream(name))
+            return
+        calls = fmt.plural(view.in_flight, "call is", "calls are")
+        confirm(
+            self,
+            f"Reconnect {name}?",
+            f"{calls} in flight and will fail. The program is stopped and started again.",
+            "Reconnect",
+            lambda: self.carry_out(ReconnectUpstream(name)),
+        )
+
+    # -- actions ------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "step_back":
+            screen = self._shown()
+            return screen is not None and screen.can_go_back()
+        return True
+
+    def action_go(self, screen_id: str) -> None:
+        """Show a main screen; once more goes back to its first page."""
+        if self.current_mode != screen_id:
+            self.switch_mode(screen_id)
+            return
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+
+    def action_step_back(self) -> None:
+        """Filter, detail, main screen, Overview: one step."""
+        screen = self._shown()
+        if screen is None or screen.go_back():
+            return
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+        elif self.current_mode != keys.OVERVIEW:
+            self.switch_mode(keys.OVERVIEW)
+
+    def action_show_help(self) -> None:
+        from console.screens.help import HelpScreen
+
+        screen = self._shown()
+        if not isinstance(self.screen, ModalScreen):
+            self.push_screen(HelpScreen(screen.SCOPE if screen else keys.OVERVIEW))
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, ModalScreen):
+            super().action_command_palette()
+
+    async def action_quit(self) -> None:
+        """Leave; ask first when leaving would cut hosts off."""
+        from console.screens.dialogs import Choice, ChoiceDialog
+
+        if isinstance(self.screen, ChoiceDialog):
+            return
+        if self.station.attached:
+            self._leave(QuitChoice.LEAVE)
+            return
+        hosts = self.state.hosts
+        if not hosts:
+            self._leave(QuitChoice.STOP)
+            return
+        names = ", ".join(sorted({safe_line(host.name, 40) for host in hosts})[:5])
+        number = "1 host is" if len(hosts) == 1 else f"{len(hosts)} hosts are"
+        self.push_screen(
+            ChoiceDialog(
+                "Leave the console",
+                f"{number} connected: {names}.\nWhat becomes of the proxy?",
+                (
+                    Choice("keep", "k", "Keep it running without a screen"),
+                    Choice("stop", "s", "Stop it; the hosts lose their tools", danger=True),
+                    Choice("cancel", "c", "Stay here"),
+                ),
+            ),
+            self._quit_chosen,
+        )
+
+    def _quit_chosen(self, choice: str | None) -> None:
+        if choice in ("keep", "stop"):
+            self._leave(QuitChoice(choice))
+
+    def _leave(self, choice: QuitChoice) -> None:
+        if self._leaving:
+            return
+        self._leaving = True
+        if self._on_quit is not None:
+            self._on_quit(choice)
+        self.exit(choice)

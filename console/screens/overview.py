@@ -1,0 +1,292 @@
+"""Overview: is everything well, and what is going on?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual import on
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from console import format as fmt
+from console import keys
+from console.screens.base import MainScreen, entitle
+from console.screens.first_steps import FirstStepsDeeds
+from console.state import ConsoleState, calls_per_minute
+from console.widgets.chart import Chart
+from console.widgets.columns import Column
+from console.widgets.glyphs import SEVERITIES, STATES
+from console.widgets.linetable import LineTable
+from console.widgets.textpane import EMPTY, TextLine, TextPane
+from console.widgets.tone import Cell, Tone
+from proxy.model import Attention, HostView, UpstreamState, UpstreamView
+
+UPSTREAM_COLUMNS = (
+    Column("", 1),
+    Column("upstream", 10, flex=2, most=24),
+    Column("state", 10),
+    Column("since", 6, drop=4),
+    Column("p50 ms", 6, right=True, drop=5),
+    Column("p95 ms", 6, right=True, drop=2),
+    Column("calls", 6, right=True),
+    Column("err", 5, right=True),
+    Column("reason", 14, flex=5, drop=3),
+)
+
+
+class OverviewScreen(FirstStepsDeeds, MainScreen):
+    """See the module's text. Without any upstream it is the welcome page."""
+
+    SCOPE = keys.OVERVIEW
+    BINDINGS = keys.bindings(keys.OVERVIEW)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tokens = Chart()
+        self._calls = Chart(tone=Tone.GOOD)
+        self._upstreams: LineTable[UpstreamView] = LineTable(
+            UPSTREAM_COLUMNS, self._upstream_cells, lambda view: view.name, id="main"
+        )
+        self._attention: LineTable[Attention] = LineTable(
+            (
+                Column("", 1),
+                Column("", 5, drop=3),
+                Column("", 12, flex=1, most=22),
+                Column("", 20, flex=4),
+            ),
+            self._attention_cells,
+            lambda item: (item.at, item.subject, item.text),
+            header=False,
+            empty="Nothing needs you.",
+            id="attention",
+        )
+        self._hosts: LineTable[HostView] = LineTable(
+            (
+                Column("", 10, flex=2, most=24),
+                Column("", 6, right=True),
+                Column("", 6, right=True, drop=2),
+                Column("", 10, flex=3, drop=3),
+            ),
+            self._host_cells,
+            lambda host: host.session,
+            header=False,
+            empty="No host is connected.",
+            id="hosts",
+        )
+        self._welcome = TextPane(id="welcome")
+
+    def body(self) -> Iterable[Widget]:
+        cards = Horizontal(
+            Vertical(self._tokens, classes="panel", id="card-tokens"),
+            Vertical(self._calls, classes="panel", id="card-calls"),
+            id="cards",
+        )
+        table = Vertical(self._upstreams, classes="panel", id="panel-upstreams")
+        bottom = Horizontal(
+            Vertical(self._attention, classes="panel", id="panel-attention"),
+            Vertical(self._hosts, classes="panel", id="panel-hosts"),
+            id="bottom",
+        )
+        yield Vertical(cards, table, bottom, id="dashboard")
+        yield self._welcome
+
+    def draw(self, state: ConsoleState) -> None:
+        now = self.console.now()
+        welcome = state.loaded and not state.upstreams
+        if welcome is not self.has_class("-welcome"):
+            self.set_class(welcome, "-welcome")
+            self.set_focus(self._welcome if welcome else self._upstreams)
+        if welcome:
+            self._welcome.show(self._welcome_lines())
+            return
+        self._draw_cards(state, now)
+        self._draw_upstreams(state)
+        entitle(
+            self.query_one("#panel-attention"),
+            f"attention {len(state.attention)}" if state.attention else "attention",
+        )
+        self._attention.show(state.attention)
+        entitle(
+            self.query_one("#panel-hosts"),
+            f"hosts {len(state.hosts)}" if state.hosts else "hosts",
+        )
+        self._hosts.show(
+            state.hosts,
+            f"No host is connected.\n{self.console.connect_hint}\nprints how to point one here.",
+        )
+
+    def _draw_cards(self, state: ConsoleState, now: float) -> None:
+        minutes = state.minutes
+        old = "stale  " if state.stale else ""
+        entitle(self.query_one("#card-tokens"), f"{old}tokens per minute, last hour")
+        sent = sum(minute.tokens_in for minute in minutes)
+        received = sum(minute.tokens_out for minute in minutes)
+        self._tokens.show(
+            (
+                Cell(fmt.count(received), Tone.STRONG),
+                Cell(" out  ", Tone.MUTED),
+                Cell(fmt.count(sent), Tone.STRONG),
+                Cell(" in   ", Tone.MUTED),
+                Cell("today ", Tone.MUTED),
+                Cell(fmt.count(state.today.tokens_out)),
+                Cell(" / ", Tone.MUTED),
+                Cell(fmt.count(state.today.tokens_in)),
+            ),
+            [minute.tokens_out + minute.tokens_in for minute in minutes],
+        )
+        entitle(self.query_one("#card-calls"), f"{old}calls per minute")
+        errors = sum(minute.errors for minute in minutes)
+        calls = sum(minute.calls for minute in minutes)
+        self._calls.show(
+            (
+                Cell(fmt.count(calls_per_minute(state, now)), Tone.STRONG),
+                Cell(" now  ", Tone.MUTED),
+                Cell(f"{fmt.count(len(state.running))}", Tone.STRONG),
+                Cell(" run  ", Tone.MUTED),
+                Cell(
+                    f"{fmt.percent(errors, calls)} err" if calls else "no calls",
+                    Tone.BAD if errors else Tone.MUTED,
+                ),
+            ),
+            [minute.calls for minute in minutes],
+        )
+
+    def _draw_upstreams(self, state: ConsoleState) -> None:
+        panel = self.query_one("#panel-upstreams")
+        waiting = sum(
+            view.state in (UpstreamState.FAILED, UpstreamState.BACKING_OFF, UpstreamState.DEGRADED)
+            for view in state.upstreams
+        )
+        title = "upstreams" if state.loaded else "upstreams \u2014 waiting for the station"
+        if waiting:
+            title += (
+                f" \u2014 {waiting} need attention" if waiting > 1 else " \u2014 1 needs attention"
+            )
+        self._upstreams.show(state.upstreams, "\u2026" if not state.loaded else "")
+        entitle(panel, title, reason_of(self._upstreams.current))
+
+    def _upstream_cells(self, view: UpstreamView) -> tuple[Cell, ...]:
+        now = self.console.now()
+        sign = STATES[view.state]
+        faint = Tone.MUTED if view.state is UpstreamState.DISABLED else Tone.NORMAL
+        share = fmt.percent(view.errors, view.calls)
+        return (
+            sign.mark,
+            Cell(view.name, Tone.STRONG if faint is Tone.NORMAL else faint),
+            sign.name,
+            Cell(fmt.age(now - view.since), Tone.MUTED),
+            Cell(fmt.milliseconds(view.p50_ms), faint),
+            Cell(fmt.milliseconds(view.p95_ms), faint),
+            Cell(fmt.count(view.calls), faint),
+            Cell(share, error_tone(view)),
+            Cell(view.reason, Tone.MUTED),
+        )
+
+    def _attention_cells(self, item: Attention) -> tuple[Cell, ...]:
+        sign = SEVERITIES[item.severity]
+        text = f"{item.text} {item.action}".rstrip()
+        return (
+            sign.mark,
+            Cell(fmt.short_clock(item.at, self.console.tz), Tone.MUTED),
+            Cell(item.subject, sign.tone),
+            Cell(text),
+        )
+
+    def _host_cells(self, host: HostView) -> tuple[Cell, ...]:
+        now = self.console.now()
+        return (
+            Cell(host.name, Tone.STRONG),
+            Cell(fmt.count(host.calls)),
+            Cell(fmt.age(now - host.connected_at), Tone.MUTED),
+            Cell(host.directory or host.endpoint, Tone.MUTED),
+        )
+
+    def _welcome_lines(self) -> list[TextLine]:
+        station = self.console.state.station
+        file = station.config_file if station else ""
+        lines: list[TextLine] = [
+            EMPTY,
+            (Cell("  mms stands between your agents and their MCP servers.", Tone.STRONG),),
+            (Cell("  There is no server behind it yet. Three ways to begin:"),),
+            EMPTY,
+        ]
+        if self.console.first_steps is not None:
+            if self.console.first_steps.has_demo:
+                lines += _way("d", "Try the demo", "bundled servers and a scripted agent")
+            lines += _way(
+                "i", "Import", "servers that Claude, Cursor, VS Code or Codex already have"
+            )
+            lines += _way("a", "Add", "one server, by its command or its URL")
+        else:
+            lines += _way(
+                "$", "mms add NAME --command \u2026", "one server, by its command or its URL"
+            )
+            lines += _way("$", "mms import", "servers that your hosts already have")
+        lines += [
+            EMPTY,
+            (Cell("  Then point a host here. This prints the snippet for it:", Tone.NORMAL),),
+            EMPTY,
+            (Cell("     $ ", Tone.MUTED), Cell(self.console.connect_hint, Tone.ACCENT)),
+            EMPTY,
+            (Cell("  Settings: ", Tone.MUTED), Cell(file, Tone.MUTED)),
+        ]
+        return lines
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        welcome = self.has_class("-welcome")
+        if action in ("add", "import", "demo"):
+            steps = self.console.first_steps
+            return steps is not None and welcome and (action != "demo" or steps.has_demo)
+        if action == "copy":
+            return welcome
+        return super().check_action(action, parameters)
+
+    def offers_open(self) -> bool:
+        return not self.has_class("-welcome")
+
+    def action_copy(self) -> None:
+        """Copy the command that connects a host."""
+        self.copy(self.console.connect_hint, "The command")
+
+    @on(LineTable.Opened)
+    def _opened(self, event: LineTable.Opened) -> None:
+        if event.table is self._upstreams:
+            self.console.open_upstream(str(event.key))
+        elif event.table is self._attention and self._attention.current is not None:
+            self._open_subject(self._attention.current.subject)
+        elif event.table is self._hosts and self._hosts.current is not None:
+            self.console.open_calls(f'host:"{self._hosts.current.name}"')
+
+    def _open_subject(self, subject: str) -> None:
+        words = subject.split()
+        names = {view.name for view in self.console.state.upstreams}
+        found = next((word for word in words if word in names), None)
+        if found is not None:
+            self.console.open_upstream(found)
+        elif words[:1] == ["settings"]:
+            self.console.action_go(keys.CONFIG)
+
+    @on(LineTable.Moved)
+    def _moved(self, event: LineTable.Moved) -> None:
+        if event.table is self._upstreams:
+            self._draw_upstreams(self.console.state)
+
+
+def reason_of(view: UpstreamView | None) -> str:
+    """Why it is in its state and what comes next; empty while all is well."""
+    if view is None:
+        return ""
+    return " \u2192 ".join(part for part in (view.reason, view.next_action) if part)
+
+
+def error_tone(view: UpstreamView) -> Tone:
+    """The share of failed calls: nothing, noticeable, or bad (above 5 %)."""
+    if view.errors == 0 or view.calls == 0:
+        return Tone.MUTED
+    return Tone.BAD if view.errors * 20 > view.calls else Tone.WARN
+
+
+def _way(key: str, name: str, what: str) -> list[TextLine]:
+    return [
+        (Cell(f"     {key}  ", Tone.KEY), Cell(f"{name:<14}", Tone.STRONG), Cell(what, Tone.MUTED))
+    ]

@@ -1,0 +1,134 @@
+"""What there is to say about one upstream, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+
+from console import format as fmt
+from console.safe import safe_line
+from console.widgets.glyphs import STATES
+from console.widgets.textpane import EMPTY, TextLine, lines_of
+from console.widgets.tone import Cell, Tone
+from proxy.model import RunningCall, Transport, UpstreamDetail, UpstreamView
+
+_STDERR_LINES = 200
+"""So many of the newest lines are shown."""
+
+
+def upstream_lines(
+    view: UpstreamView,
+    detail: UpstreamDetail | None,
+    running: Sequence[RunningCall],
+    now: float,
+    tz: tzinfo,
+) -> list[TextLine]:
+    """State first, then figures, calls in flight, stderr, tools, withheld tools, instructions.
+
+    ``detail`` may be missing while it is on its way.
+    """
+    lines = _state(view, now, tz)
+    lines += _figures(view, detail)
+    mine = [call for call in running if call.upstream == view.name]
+    if mine:
+        lines += _heading("running", len(mine))
+        lines += [
+            (
+                Cell(f"{fmt.age(now - call.started_at):>4} ", Tone.ACCENT),
+                Cell(f"{safe_line(call.tool, 200)}  for {safe_line(call.host, 60)}"),
+            )
+            for call in mine
+        ]
+    if detail is None:
+        return lines
+    if detail.withheld:
+        lines += _heading("withheld tools", len(detail.withheld))
+        for tool in detail.withheld:
+            lines.append((Cell("\u25b2 ", Tone.WARN), Cell(tool.name, Tone.STRONG)))
+            lines.append((Cell("  " + safe_line(tool.reason), Tone.MUTED),))
+    if detail.stderr:
+        shown = detail.stderr[-_STDERR_LINES:]
+        lines += _heading("stderr, newest last", len(detail.stderr))
+        for text in shown[-8:] if len(shown) > 8 else shown:
+            lines += lines_of(text, Tone.MUTED)
+    if detail.tools:
+        lines += _heading("tools", len(detail.tools))
+        for tool in detail.tools:
+            lines.append((Cell(tool.advertised_as or tool.name, Tone.STRONG),))
+            if tool.description:
+                first = safe_line(tool.description.strip().split("\n", 1)[0], 300)
+                lines.append((Cell("  " + first, Tone.MUTED),))
+    if detail.instructions:
+        lines += _heading("instructions to the model")
+        lines += lines_of(detail.instructions[:20_000], Tone.NORMAL)
+    if len(detail.stderr) > 8:
+        lines += _heading("more of stderr", len(detail.stderr) - 8)
+        for text in detail.stderr[-_STDERR_LINES:-8]:
+            lines += lines_of(text, Tone.MUTED)
+    return lines
+
+
+def _state(view: UpstreamView, now: float, tz: tzinfo) -> list[TextLine]:
+    sign = STATES[view.state]
+    lines: list[TextLine] = [
+        (
+            sign.both,
+            Cell(f" for {fmt.age(now - view.since)}", Tone.MUTED),
+            Cell(f"  since {fmt.moment(view.since, now, tz)}", Tone.MUTED),
+        )
+    ]
+    if view.reason:
+        lines.append((Cell(view.reason, sign.tone),))
+    if view.retry_at is not None and view.retry_at > now:
+        lines.append((Cell("\u2192 ", Tone.ACCENT), Cell(f"next attempt in {_in(view, now)}")))
+    elif view.next_action:
+        lines.append((Cell("\u2192 ", Tone.ACCENT), Cell(view.next_action)))
+    lines.append(EMPTY)
+    return lines
+
+
+def _in(view: UpstreamView, now: float) -> str:
+    return fmt.age((view.retry_at or now) - now)
+
+
+def _figures(view: UpstreamView, detail: UpstreamDetail | None) -> list[TextLine]:
+    kind = "stdio" if view.transport is Transport.STDIO else "http"
+    process = f"  pid {view.pid}" if view.pid is not None else ""
+    lines = [
+        _pair(kind, view.target + process),
+        _pair("server", f"{view.server}  protocol {view.protocol}" if view.server else fmt.NONE),
+        _pair(
+            "latency",
+            f"p50 {_ms(view.p50_ms)}   p95 {_ms(view.p95_ms)}"
+            if view.p50_ms is not None
+            else fmt.NONE,
+        ),
+        _pair(
+            "calls",
+            f"{fmt.count(view.calls)}   {fmt.count(view.errors)} failed "
+            f"({fmt.percent(view.errors, view.calls)})   {view.in_flight} in flight",
+        ),
+        _pair(
+            "tools",
+            f"{view.tools_advertised} of {view.tools_discovered} advertised as {view.prefix}__\u2026",
+        ),
+    ]
+    if detail is not None and (detail.resources or detail.prompts):
+        lines.append(_pair("also", f"{detail.resources} resources   {detail.prompts} prompts"))
+    if view.restarts or view.noise_lines:
+        noise = f"   {fmt.plural(view.noise_lines, 'stray line')} on stdout"
+        text = fmt.plural(view.restarts, "restart")
+        lines.append(_pair("health", text + (noise if view.noise_lines else "")))
+    return lines
+
+
+def _ms(value: float | None) -> str:
+    return fmt.duration(value) if value is not None else fmt.NONE
+
+
+def _pair(label: str, text: str) -> TextLine:
+    return (Cell(f"{label:<8}", Tone.MUTED), Cell(text))
+
+
+def _heading(title: str, number: int | None = None) -> list[TextLine]:
+    return [EMPTY, (Cell(title if number is None else f"{title} ({number})", Tone.ACCENT),)]
