@@ -46,21 +46,29 @@ class Document:
             return None
         except OSError as error:
             return self._refuse(f"cannot be read: {error.strerror}", "Check its permissions.")
-        with open(handle, "rb") as stream:  # noqa: PTH123  # a descriptor, not a path
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                return self._refuse("is not a regular file", "Move it away.")
-            if own and status.st_uid not in (os.getuid(), 0):
-                return self._refuse(
-                    f"belongs to user {status.st_uid}, who could start programs as you",
-                    f"Make it yours: chown {os.getuid()} {self._file}",
-                )
-            if own and status.st_mode & 0o022:
-                return self._refuse(
-                    "can be changed by other users "
-                    f"(mode {stat.S_IMODE(status.st_mode):04o}), who could start programs as you",
-                    f"Close it: chmod go-w {self._file}",
-                )
+        try:
+            return self._read_checked(handle, own=own)
+        except OSError as error:
+            return self._refuse(f"cannot be read: {error.strerror}", "Check the disk.")
+        finally:
+            os.close(handle)
+
+    def _read_checked(self, handle: int, *, own: bool) -> str | None:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            return self._refuse("is not a regular file", "Move it away.")
+        if own and status.st_uid not in (os.getuid(), 0):
+            return self._refuse(
+                f"belongs to user {status.st_uid}, who could start programs as you",
+                f"Make it yours: chown {os.getuid()} {self._file}",
+            )
+        if own and status.st_mode & 0o022:
+            return self._refuse(
+                "can be changed by other users "
+                f"(mode {stat.S_IMODE(status.st_mode):04o}), who could start programs as you",
+                f"Close it: chmod go-w {self._file}",
+            )
+        with open(handle, "rb", closefd=False) as stream:  # a descriptor, not a path
             data = stream.read(MAX_FILE_BYTES + 1)
         if len(data) > MAX_FILE_BYTES:
             return self._refuse(f"is larger than {MAX_FILE_BYTES} bytes", "Check what it is.")
