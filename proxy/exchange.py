@@ -113,6 +113,11 @@ class Traffic:
         """`transmit_now` can send."""
         return self._send is not None
 
+    @property
+    def busy(self) -> bool:
+        """Something is under way or waits."""
+        return bool(self.under_way or self.waiting)
+
     def sessions(self) -> set[int]:
         """Sessions that have a request under way."""
         return {

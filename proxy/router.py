@@ -32,6 +32,12 @@ _LISTS = {
     "resources/list": "resources",
     "resources/templates/list": "templates",
 }
+_ANNOUNCED = {
+    "prompts": ("prompts",),
+    "resources": ("resources", "templates"),
+    "tools": ("tools",),
+}
+"""Which notice stands for which lists."""
 
 
 class CallRecorder(Protocol):
@@ -91,7 +97,7 @@ class Router:
         self._looks_secret = looks_secret
         self._waiting_lists: list[_WaitingList] = []
         self._first_seen: dict[str, float] = {}
-        self._list_cache: dict[str, bytes] = {}
+        self._list_cache = {kind: self.catalogue.list_result(kind) for kind in _LISTS.values()}
 
     # the catalogue
 
@@ -113,19 +119,25 @@ class Router:
         self.catalogue = build(offered, self._looks_secret)
         before = self._list_cache
         self._list_cache = {kind: self.catalogue.list_result(kind) for kind in _LISTS.values()}
-        changed = {kind for kind in _LISTS.values() if before.get(kind) != self._list_cache[kind]}
+        changed = {kind for kind in _LISTS.values() if before[kind] != self._list_cache[kind]}
         if "templates" in changed:
             changed.discard("templates")
             changed.add("resources")
         self._answer_waiting_lists()
         return frozenset(changed)
 
-    def announce(self, kinds: frozenset[str]) -> None:
-        """Tell all hosts that these lists changed."""
-        for kind in sorted(kinds & {"tools", "prompts", "resources"}):
+    def announce(self, changed: frozenset[str], said: frozenset[str] = frozenset()) -> None:
+        """Tell hosts that lists changed: those that hold another one, and of what upstreams ``said``."""
+        for kind, parts in _ANNOUNCED.items():
+            if kind not in changed | said:
+                continue
             frame = wire.notification(f"notifications/{kind}/list_changed")
             for session in self.sessions.values():
-                if session.initialized:
+                stale = any(
+                    part in session.listed and session.listed[part] != self._list_cache[part]
+                    for part in parts
+                )
+                if session.initialized and (stale or kind in said):
                     session.send(frame)
 
     def upstream_added(self, upstream: Upstream) -> None:
@@ -133,8 +145,27 @@ class Router:
         self.upstreams[upstream.name] = upstream
         self._first_seen[upstream.name] = time.monotonic()
 
+    def state_changed(self) -> None:
+        """Some upstream's state changed: lists may no longer have to wait for it."""
+        self._answer_waiting_lists()
+
+    def hand_over(self, exchange: Exchange, successor: Upstream | None) -> None:
+        """A request that was never sent goes to the upstream's successor, if it has one."""
+        call = next((call for call in self.calls.values() if call.exchange is exchange), None)
+        if call is None:
+            return
+        if successor is None:
+            exchange.finish(Failure(FailureKind.DOWN, "was removed from the settings"))
+            return
+        call.upstream = successor
+        failure = successor.submit(exchange)
+        if failure is not None:
+            exchange.finish(failure)
+
     def tick(self, now: float) -> None:
         """Some times a second: lists that have waited long enough, tools of long outages."""
+        for upstream in self.upstreams.values():
+            upstream.tick(now)
         self._answer_waiting_lists()
         gone = {
             name
@@ -148,7 +179,11 @@ class Router:
         if self._unseen_upstreams():
             self._waiting_lists.append(_WaitingList(session, id, kind))
         else:
-            session.reply(id, self._list_cache.get(kind) or self.catalogue.list_result(kind))
+            self._reply_list(session, id, kind)
+
+    def _reply_list(self, session: HostSession, id: wire.Raw, kind: str) -> None:
+        session.listed[kind] = self._list_cache[kind]
+        session.reply(id, self._list_cache[kind])
 
     def _unseen_upstreams(self) -> bool:
         """Some upstream was never seen before and may still appear in time."""
@@ -165,7 +200,7 @@ class Router:
         if self._waiting_lists and not self._unseen_upstreams():
             waiting, self._waiting_lists = self._waiting_lists, []
             for item in waiting:
-                item.session.reply(item.id, self.catalogue.list_result(item.kind))
+                self._reply_list(item.session, item.id, item.kind)
 
     # requests of hosts
 
@@ -282,8 +317,9 @@ class Router:
         def finish(answer: Answer) -> None:
             if self.calls.pop((session.id, about), None) is None:
                 return
-            refused = not isinstance(answer, Failure) and "error" in answer
-            if refused and next_one is not None and next_one(answer):
+            if not isinstance(answer, Failure) and "error" in answer and next_one is not None:
+                if not next_one(answer):
+                    self._finish(call, answer)
                 return
             self._finish(call, answer)
 

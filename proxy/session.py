@@ -22,6 +22,10 @@ class Outlet(Protocol):
         """Queue one frame. ``about``: the id of the host's request that it belongs to, if any."""
         ...
 
+    def close(self) -> None:
+        """End the connection once what is queued has been sent."""
+        ...
+
 
 class Backend(Protocol):
     """What a session needs from the proxy behind it."""
@@ -89,6 +93,8 @@ class HostSession:
         self.initialized = False
         self.calls = 0
         self.log_level: str | None = None
+        self.listed: dict[str, bytes] = {}
+        """The lists that the host holds, by kind."""
         self.questions: dict[bytes, Question] = {}
         self.closed = False
         self._backend = backend
@@ -147,6 +153,11 @@ class HostSession:
         if not self.closed:
             self.closed = True
             self._backend.left(self)
+
+    def end(self) -> None:
+        """The station stops: hang up."""
+        self.close()
+        self.outlet.close()
 
     def _dispatch(self, message: wire.Members) -> None:
         kind = wire.kind_of(message)

@@ -168,7 +168,7 @@ class Upstream:
         """Keep it running until this task is cancelled; then end it and leave nothing behind."""
         backoff = Backoff()
         while self.settings.enabled:
-            self._enter(UpstreamState.CONNECTING, self.reason)
+            self.enter(UpstreamState.CONNECTING, self.reason)
             self._kick.clear()
             ready_at: list[float] = []
             lost = await self._serve(ready_at)
@@ -185,7 +185,7 @@ class Upstream:
             backoff = backoff.after_failure(now - ready_at[0] if ready_at else 0.0)
             delay = HOPELESS_RETRY_SECONDS if lost.permanent else backoff.delay(self._chance())
             self.retry_at = now + delay
-            self._enter(
+            self.enter(
                 UpstreamState.FAILED if lost.permanent else UpstreamState.BACKING_OFF, lost.reason
             )
             try:
@@ -197,7 +197,7 @@ class Upstream:
                 pass
             self.retry_at = None
             self.restarts += 1
-        self._enter(UpstreamState.DISABLED, "")
+        self.enter(UpstreamState.DISABLED, "")
 
     def submit(self, exchange: Exchange) -> Failure | None:
         """Send a host's request, or let it wait for the connection.
@@ -248,6 +248,18 @@ class Upstream:
         """Start it anew, now."""
         self._kick.set()
         self._lose(LinkLost("is being restarted, as asked"))
+
+    def adjust(self, settings: UpstreamSettings, proxy: ProxySettings) -> None:
+        """Take over settings that need no new process."""
+        self.settings = settings
+        self.limits = UpstreamLimits.of(settings, proxy)
+        self.traffic.limits = self.limits.traffic
+
+    def inherit(self, old: Upstream) -> None:
+        """Offer what its predecessor did, until it has listed for itself."""
+        self.offer = old.offer
+        self.introduction = old.introduction
+        self.known = old.known
 
     def tick(self, now: float) -> None:
         """Called some times a second: deadlines, and the probe that may close the breaker."""
@@ -339,7 +351,7 @@ class Upstream:
     def _become_ready(self) -> None:
         self.down_since = None
         self._breaker = Breaker()
-        self._enter(UpstreamState.READY, "")
+        self.enter(UpstreamState.READY, "")
         self._owner.became_ready(self)
         self.traffic.start()
 
@@ -438,7 +450,7 @@ class Upstream:
         if exchange.sent:
             self._breaker = self._breaker.failed(now)
             if not self._breaker.closed:
-                self._enter(
+                self.enter(
                     UpstreamState.DEGRADED,
                     f"did not answer its last {self._breaker.failures} calls",
                 )
@@ -450,7 +462,7 @@ class Upstream:
             return
         self._breaker = Breaker()
         if self.state is UpstreamState.DEGRADED:
-            self._enter(UpstreamState.READY, "")
+            self.enter(UpstreamState.READY, "")
 
     def _fail_waiting(self, lost: LinkLost) -> None:
         for exchange in self.traffic.drain():
@@ -469,7 +481,8 @@ class Upstream:
             self.errors += failed
             self.durations.append((time.monotonic() - exchange.started) * 1000)
 
-    def _enter(self, state: UpstreamState, reason: str) -> None:
+    def enter(self, state: UpstreamState, reason: str) -> None:
+        """Note a new state and tell the owner."""
         if (state, reason) != (self.state, self.reason):
             if state is not self.state:
                 self.since = time.time()

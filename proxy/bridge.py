@@ -1,0 +1,336 @@
+"""What a host launches: a pump between its own input and output and the station's socket.
+
+Standard library only, and as little of it as can be: a host waits for this. If no station runs, one is
+started in the background. If the station goes away and comes back, the host does not notice: the
+handshake is repeated on the new connection, and only requests that were under way are answered with an
+error.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import socket
+import sys
+import time
+
+START_SECONDS = 15.0
+"""How long a station that is being started may take to answer."""
+_CHUNK = 1 << 18
+_FIRST_PAUSE = 0.005
+_RETRY_SECONDS = 0.25
+_ID = rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")'
+_METHOD = re.compile(rb'"method"\s*:\s*"([^"]*)"')
+_ID_AT_START = re.compile(_ID)
+_USAGE = """usage: mms connect [--no-start]
+
+Connect a host to the station: the host launches this command and speaks MCP on its input and output.
+If no station runs, one is started in the background.
+
+  --no-start      do not start a station; answer with an error when none runs
+  --print CLIENT  print what to put into the configuration of CLIENT
+"""
+
+
+class _HostLeft(Exception):
+    """The host closed our input or output."""
+
+
+class Bridge:
+    """One host, and one station at a time."""
+
+    def __init__(self, path: str, *, start: bool) -> None:
+        self._path = path
+        self._start = start
+        self._started = False
+        self._station: socket.socket | None = None
+        self._host_rest = b""
+        self._station_rest = b""
+        self._under_way: set[bytes] = set()
+        self._initialize = b""
+        self._initialized = b""
+        self._swallow: bytes | None = None
+
+    def run(self) -> int:
+        """Pump until the host leaves. Returns the exit code."""
+        try:
+            if not self._connect(wait=True):
+                return self._explain()
+            while True:
+                self._pump()
+        except (_HostLeft, KeyboardInterrupt):
+            return 0
+
+    # the station's side
+
+    def _connect(self, *, wait: bool) -> bool:
+        """Connect, starting a station if none runs and that is wanted."""
+        end = time.monotonic() + (START_SECONDS if wait else 0.0)
+        pause = _FIRST_PAUSE
+        while True:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                connection.connect(self._path)
+            except OSError:
+                connection.close()
+            else:
+                self._station = connection
+                hello = '{"mms":"host","version":1,"pid":%d,"directory":%s}\n'
+                connection.sendall((hello % (os.getppid(), _quoted(_directory()))).encode())
+                return True
+            if not wait or time.monotonic() > end:
+                return False
+            if not self._started:
+                self._started = True
+                if not self._start:
+                    return False
+                _start_station()
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.05)
+
+    def _lost(self) -> None:
+        """The station went away: answer what it can no longer answer."""
+        if self._station is not None:
+            self._station.close()
+        self._station = None
+        self._station_rest = b""
+        for id in self._under_way:
+            self._to_host(
+                b'{"jsonrpc":"2.0","id":' + id + b',"error":{"code":-32000,"message":'
+                b'"mms: the station stopped before it answered"}}\n'
+            )
+        self._under_way.clear()
+        self._started = False
+
+    def _resume(self) -> None:
+        """Introduce the host to the new station as it introduced itself to the old one."""
+        if self._station is None or not self._initialize:
+            return
+        found = _ID_AT_START.search(self._initialize)
+        self._swallow = found.group(1) if found else None
+        self._station.sendall(self._initialize + self._initialized)
+        for kind in (b"tools", b"prompts", b"resources"):
+            self._to_host(
+                b'{"jsonrpc":"2.0","method":"notifications/' + kind + b'/list_changed"}\n'
+            )
+
+    # the pump
+
+    def _pump(self) -> None:
+        poll = select.poll()
+        poll.register(0, select.POLLIN)
+        station = self._station
+        if station is not None:
+            poll.register(station, select.POLLIN)
+        while True:
+            timeout = None if station is not None else _RETRY_SECONDS * 1000
+            for descriptor, _ in poll.poll(timeout):
+                if descriptor == 0:
+                    if not self._from_host():
+                        return
+                elif not self._from_station():
+                    return
+            if station is None and self._connect(wait=False):
+                self._resume()
+                return
+
+    def _from_host(self) -> bool:
+        """Pass on what the host sent; False when the connection to the station changed."""
+        data = os.read(0, _CHUNK)
+        if not data:
+            self._finish()
+            raise _HostLeft
+        changed = False
+        if self._station is None:
+            if not self._connect(wait=True):
+                self._refuse(data)
+                return True
+            self._resume()
+            changed = True
+        self._note_host_lines(data)
+        assert self._station is not None
+        try:
+            self._station.sendall(data)
+        except OSError:
+            self._lost()
+            return False
+        return not changed
+
+    def _from_station(self) -> bool:
+        """Pass on what the station sent; False when it is gone."""
+        assert self._station is not None
+        try:
+            data = self._station.recv(_CHUNK)
+        except OSError:
+            data = b""
+        if not data:
+            self._lost()
+            return False
+        self._to_host(self._note_station_lines(data))
+        return True
+
+    def _finish(self) -> None:
+        """The host is done: let the station know, and pass on what is still to come."""
+        if self._station is None:
+            return
+        try:
+            self._station.shutdown(socket.SHUT_WR)
+            self._station.settimeout(2.0)
+            while data := self._station.recv(_CHUNK):
+                self._to_host(data)
+        except OSError:
+            pass
+
+    def _to_host(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(1, view) :]
+        except OSError:
+            raise _HostLeft from None
+
+    # what has to be known of the lines
+
+    def _note_host_lines(self, data: bytes) -> None:
+        self._host_rest, lines = _lines(self._host_rest, data)
+        for line in lines:
+            method = _METHOD.search(line[:4096]) or _METHOD.search(line[-4096:])
+            if method is None:
+                continue
+            name = method.group(1)
+            if name == b"notifications/initialized":
+                self._initialized = line + b"\n"
+                continue
+            id = _id_of(line)
+            if id is not None:
+                self._under_way.add(id)
+                if name == b"initialize":
+                    self._initialize = line + b"\n"
+
+    def _note_station_lines(self, data: bytes) -> bytes:
+        """Tick off answers; take out the second answer to a repeated handshake."""
+        self._station_rest, lines = _lines(self._station_rest, data)
+        for line in lines:
+            if line.startswith(b'{"jsonrpc":"2.0","id":'):
+                id = _id_of(line)
+                if id is not None and b'"method"' not in line[:200]:
+                    if id == self._swallow:
+                        self._swallow = None
+                        data = data.replace(line + b"\n", b"", 1)
+                    self._under_way.discard(id)
+        return data
+
+    # when there is no station
+
+    def _explain(self) -> int:
+        """Answer the host's first request with what to do, so that a person sees it."""
+        data = b""
+        while b"\n" not in data:
+            chunk = os.read(0, _CHUNK)
+            if not chunk:
+                break
+            data += chunk
+        self._refuse(data)
+        sys.stderr.write(f"mms: {self._advice()}\n")
+        return 3
+
+    def _refuse(self, data: bytes) -> None:
+        _, lines = _lines(b"", data)
+        message = _quoted(f"mms: {self._advice()}").encode()
+        for line in lines:
+            id = _id_of(line)
+            if id is not None:
+                self._to_host(
+                    b'{"jsonrpc":"2.0","id":'
+                    + id
+                    + b',"error":{"code":-32000,"message":'
+                    + message
+                    + b"}}\n"
+                )
+
+    def _advice(self) -> str:
+        if not self._start:
+            return "no station runs. Start one with: mms serve"
+        return (
+            f"no station answers on {self._path}, and starting one did not help. "
+            "Run this to see why: mms serve"
+        )
+
+
+def main(arguments: list[str]) -> int:
+    """Run ``mms connect``."""
+    if any(argument in ("-h", "--help") for argument in arguments):
+        sys.stdout.write(_USAGE)
+        return 0
+    unknown = [argument for argument in arguments if argument != "--no-start"]
+    if unknown:
+        sys.stderr.write(f"mms connect: {unknown[0]} is not known\n\n{_USAGE}")
+        return 2
+    from config.paths import paths_for
+
+    return Bridge(str(paths_for(os.environ).socket), start="--no-start" not in arguments).run()
+
+
+def _start_station() -> None:
+    """Start ``mms serve`` in a session of its own, so that it outlives this host."""
+    import subprocess
+
+    subprocess.Popen(
+        [sys.executable, sys.argv[0], "serve", "--background"]
+        if sys.argv[0].endswith(".py") or _is_script(sys.argv[0])
+        else [sys.argv[0], "serve", "--background"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd="/",  # a host's project folder must not stay in use
+    )
+
+
+def _is_script(path: str) -> bool:
+    """A Python console script; started with our own interpreter it needs no search for another."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123  # pathlib costs start-up time
+            return file.read(2) == b"#!"
+    except OSError:
+        return False
+
+
+def _lines(rest: bytes, data: bytes) -> tuple[bytes, list[bytes]]:
+    """Complete lines; of a long one only its ends are kept, which is where ids are."""
+    if b"\n" not in data:
+        rest += data
+        return (rest[:4096] + rest[-4096:] if len(rest) > 1 << 16 else rest), []
+    pieces = (rest + data).split(b"\n")
+    return pieces.pop(), pieces
+
+
+def _id_of(line: bytes) -> bytes | None:
+    found = _ID_AT_START.search(line[:256]) or _ID_AT_START.search(line[-128:])
+    return found.group(1) if found else None
+
+
+def _directory() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109  # pathlib costs start-up time
+    except OSError:
+        return ""
+
+
+def _quoted(text: str) -> str:
+    """A JSON string; `json` itself would cost a third of our start-up."""
+    out = ['"']
+    for character in text:
+        code = ord(character)
+        if character in '"\\':
+            out.append("\\" + character)
+        elif 32 <= code < 127:
+            out.append(character)
+        elif code < 0x10000:
+            out.append(f"\\u{code:04x}")
+        else:
+            code -= 0x10000
+            out.append(f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}")
+    out.append('"')
+    return "".join(out)

@@ -1,0 +1,299 @@
+"""The station: everything that runs, started and stopped in one task group.
+
+`Engine.run` is one coroutine on one loop. It owns the lock of the data directory, the socket, the
+upstreams, the recorder and the watch over the settings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+
+from config.paths import Paths, ensure_private_directory
+from config.schema import ProxySettings, UpstreamSettings
+from config.secrets import known_secrets
+from config.store import Applied, Rejected, SettingsStore, Unchanged
+from proxy import wire
+from proxy.backchannel import Backchannel
+from proxy.event_stream import EventFeed
+from proxy.events import (
+    CallsRecorded,
+    HostConnected,
+    HostLeft,
+    SettingsApplied,
+    SettingsRejected,
+    StationStopping,
+)
+from proxy.fleet import Fleet
+from proxy.greeting import initialize_result
+from proxy.links.link import Link, LinkListener
+from proxy.links.stdio import Program, open_stdio
+from proxy.listener import Doors, listen
+from proxy.lock import StationLock
+from proxy.model import CallRecord, Transport, UpstreamView
+from proxy.operator import StationService, serve_operator
+from proxy.processes import become_subreaper
+from proxy.recorder import Recorder
+from proxy.redact import Redactor
+from proxy.router import Router
+from proxy.secret_formats import format_spans
+from proxy.session import HostSession, Outlet, Peer
+from proxy.store.catalogues import CatalogueStore
+from proxy.upstream import Upstream
+from proxy.views import problem_view, transport_of, upstream_view
+
+TICK_SECONDS = 0.1
+_log = logging.getLogger("mms.engine")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineParts:
+    """What the wiring provides."""
+
+    paths: Paths
+    store: SettingsStore
+    environ: Mapping[str, str]
+    version: str
+    watch: Callable[[], AsyncIterator[None]] | None
+    """Yields whenever a settings file may have changed; ``None``: never."""
+    service: Callable[[Engine], StationService]
+    """Makes what operators talk to."""
+
+
+class Engine:
+    """A station. Use `run` once; everything else is for the engine's loop only."""
+
+    def __init__(self, parts: EngineParts) -> None:
+        self.parts = parts
+        self.paths = parts.paths
+        self.store = parts.store
+        self.feed = EventFeed()
+        self.started_at = time.time()
+        self.redactor = self._make_redactor()
+        self.recorder = Recorder(
+            self.paths.calls_database,
+            history=self.store.current.proxy.history,
+            on_recorded=self._recorded,
+        )
+        self.router = Router(self._proxy_settings, self.recorder, self._looks_secret)
+        self.backchannel = Backchannel(self.router)
+        self.fleet = Fleet(
+            self.router,
+            self.backchannel,
+            self.feed,
+            CatalogueStore(self.paths.catalogue_file),
+            self._open_link,
+            self.view_of,
+            wire.raw({"name": "mms", "version": parts.version}),
+        )
+        self.http_url = ""
+        """Address of the loopback endpoint while it listens."""
+        self.http_problem = ""
+        """Why the loopback endpoint does not listen, for a person."""
+        self.service = parts.service(self)
+        self.ready = asyncio.Event()
+        """Set once the socket answers."""
+        self._stopping = asyncio.Event()
+        self._stop_reason = ""
+        self._session_ids = itertools.count(1)
+        self._group: asyncio.TaskGroup | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._operators: set[asyncio.Task[None]] = set()
+        self._http: asyncio.Task[None] | None = None
+        self._reloading = asyncio.Lock()
+
+    # life
+
+    async def run(self) -> None:
+        """Be the station until `stop`. Raises `StationRunning` or `OSError` when it cannot start."""
+        ensure_private_directory(self.paths.state_directory)
+        ensure_private_directory(self.paths.runtime_directory)
+        with StationLock(self.paths.lock_file):
+            self._loop = asyncio.get_running_loop()
+            become_subreaper()
+            self.recorder.apply_redaction(self.redactor.redact)
+            self.recorder.start()
+            try:
+                await self._serve()
+            finally:
+                self.paths.socket.unlink(missing_ok=True)
+                await asyncio.to_thread(self.fleet.save)
+                await asyncio.to_thread(self.recorder.stop, 5.0)
+
+    async def _serve(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            helpers = self.fleet.start(self.store.current, group)
+            server = await listen(
+                self.paths.socket,
+                Doors(
+                    self.open_session,
+                    self._open_operator,
+                    lambda: self._proxy_settings().max_host_frame_bytes,
+                ),
+            )
+            helpers.append(group.create_task(self._tick()))
+            if self.parts.watch is not None:
+                helpers.append(group.create_task(self._follow_settings(self.parts.watch())))
+            self._restart_http()
+            self.ready.set()
+            try:
+                await self._stopping.wait()
+            finally:
+                server.close()
+                self.feed.publish(StationStopping(self._stop_reason or "the station stops"))
+                for session in list(self.router.sessions.values()):
+                    session.end()
+                self.fleet.stop()
+                if self._http is not None:
+                    helpers.append(self._http)
+                for task in helpers:
+                    task.cancel()
+                await asyncio.sleep(0)  # operators get their last event
+                for task in self._operators:
+                    task.cancel()
+
+    def stop(self, reason: str) -> None:
+        """End `run` in order."""
+        self._stop_reason = self._stop_reason or reason
+        self._stopping.set()
+
+    # hosts (the backend of their sessions)
+
+    def open_session(self, peer: Peer, outlet: Outlet) -> HostSession:
+        """A host has connected."""
+        session = HostSession(next(self._session_ids), peer, outlet, self)
+        self.router.sessions[session.id] = session
+        return session
+
+    def initialize_result(self, revision: str) -> bytes:
+        """What a host is told about mms."""
+        introductions = [
+            (upstream.settings.prefix or upstream.name, upstream.introduction)
+            for upstream in self.router.upstreams.values()
+        ]
+        return initialize_result(revision, self.parts.version, introductions)
+
+    def host_ready(self, session: HostSession) -> None:
+        """A host finished its handshake."""
+        self.feed.publish(HostConnected(session.view()))
+
+    def request(
+        self, session: HostSession, id: wire.Raw, method: str, params: wire.Members | None
+    ) -> None:
+        """A host's request."""
+        if method == "logging/setLevel":
+            self.backchannel.set_level(session, id, params or {})
+        elif method == "resources/subscribe":
+            self.backchannel.subscribe(session, id, params or {})
+        elif method == "resources/unsubscribe":
+            self.backchannel.unsubscribe(session, id, params or {})
+        else:
+            self.router.request(session, id, method, params)
+
+    def cancel(self, session: HostSession, id: bytes, note: wire.Members) -> None:
+        """A host no longer wants an answer."""
+        self.router.cancel(session, id, note)
+
+    def notify(self, session: HostSession, method: str, message: wire.Members) -> None:
+        """A host's notification."""
+        self.backchannel.host_notified(session, method, message)
+
+    def left(self, session: HostSession) -> None:
+        """A host's connection has ended."""
+        self.router.forget(session)
+        self.router.sessions.pop(session.id, None)
+        self.backchannel.host_left(session)
+        if session.initialized:
+            self.feed.publish(HostLeft(session.view()))
+
+    def view_of(self, upstream: Upstream) -> UpstreamView:
+        """One upstream for a screen."""
+        return upstream_view(upstream, self.router.catalogue, self.redactor.redact)
+
+    # settings
+
+    async def reload(self) -> Applied | Rejected | Unchanged:
+        """Read the settings again and apply what changed."""
+        async with self._reloading:
+            result = await asyncio.to_thread(self.store.reload)
+            if isinstance(result, Applied):
+                self._apply(result)
+            elif isinstance(result, Rejected):
+                problems = tuple(problem_view(problem) for problem in result.problems)
+                self.feed.publish(SettingsRejected(time.time(), problems))
+            return result
+
+    def _apply(self, applied: Applied) -> None:
+        self.redactor = self._make_redactor()
+        self.recorder.apply_redaction(self.redactor.redact)
+        self.recorder.apply_history(applied.new.proxy.history)
+        self.fleet.apply(applied.changes, applied.new)
+        if applied.old.proxy.http != applied.new.proxy.http:
+            self._restart_http()
+        self.feed.publish(
+            SettingsApplied(time.time(), applied.changes.sentences(), applied.changes.needs_restart)
+        )
+
+    async def _follow_settings(self, changes: AsyncIterator[None]) -> None:
+        async for _ in changes:
+            await self.reload()
+
+    def _proxy_settings(self) -> ProxySettings:
+        """The settings in force, looked up anew for each use."""
+        return self.store.current.proxy
+
+    # helpers
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            self.router.tick(time.monotonic())
+
+    async def _open_link(self, settings: UpstreamSettings, listener: LinkListener) -> Link:
+        limit = self._proxy_settings().max_upstream_frame_bytes
+        if transport_of(settings) is Transport.HTTP:
+            from proxy.links.http import open_http  # brings the SDK, half a second of imports
+
+            return await open_http(settings, listener)
+        program = Program(
+            settings.command, settings.args, settings.env, settings.cwd or None, limit
+        )
+        return await open_stdio(program, self.parts.environ, settings.name, listener)
+
+    def _restart_http(self) -> None:
+        """Start, move or stop the loopback endpoint, as the settings say."""
+        assert self._group is not None
+        if self._http is not None:
+            self._http.cancel()
+            self._http = None
+            self.http_url = self.http_problem = ""
+        settings = self._proxy_settings().http
+        if settings.enabled:
+            from proxy.http_endpoint import serve_http
+
+            self._http = self._group.create_task(serve_http(self, settings))
+
+    def _open_operator(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert self._group is not None
+        task = self._group.create_task(
+            serve_operator(reader, writer, self.service, product=self.parts.version)
+        )
+        self._operators.add(task)
+        task.add_done_callback(self._operators.discard)
+
+    def _recorded(self, records: tuple[CallRecord, ...]) -> None:
+        """Called from the recorder's thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.feed.publish, CallsRecorded(records))
+
+    def _looks_secret(self, text: str) -> bool:
+        return any(format_spans(text))
+
+    def _make_redactor(self) -> Redactor:
+        loaded = self.store.loaded
+        return Redactor(known_secrets(loaded.settings, self.parts.environ, loaded.variables))
