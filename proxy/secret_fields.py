@@ -50,7 +50,7 @@ _OPENING = re.compile(r"""(?P<escapes>\\{0,15})(?P<quote>["'`])""")
 _BARE = re.compile(r"""[^\s"'`,;&<>(){}\[\]|\\]{1,4096}+""")
 _SCHEME = re.compile(r"(?:bearer|basic|digest|token|negotiate|apikey)[ \t]{1,8}", re.IGNORECASE)
 _REST_OF_LINE = re.compile(r"""[^\r\n"'`\\]{1,8192}+""")
-_END_OF_VALUE = re.compile(r"""[ \t]*(?:$|[\r\n"'`},;]|\\[nr"']|[ \t]\#)""")
+_END_OF_VALUE = re.compile(r"""[ \t]*(?:$|[\r\n"'`},;]|\\{1,15}[nr"']|[ \t]\#)""")
 _LINE_START = re.compile(
     r"""(?:^|[\r\n{,(?&;]|\\[nr])[ \t]*(?:(?:export|set|-)[ \t]+)?["'\w.-]*$"""
 )
