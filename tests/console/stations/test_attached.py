@@ -93,9 +93,10 @@ async def test_something_else_on_the_socket_is_no_station(tmp_path: Path) -> Non
 
 
 async def test_a_socket_of_another_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with engine(on_socket=True) as (_, path):
+    with engine(on_socket=True) as (running, path):
         monkeypatch.setattr(attached.os, "getuid", lambda: 999_999)
         assert "another user" in await _refusal(path)
+        assert await asyncio.to_thread(running.left.wait, 5)
 
 
 async def test_a_lost_connection_fails_open_questions_and_ends_events(tmp_path: Path) -> None:
@@ -214,7 +215,7 @@ async def test_leaving_ends_the_connection_but_not_the_station() -> None:
                 assert [type(event) async for event in events] == [StationStopping]
             with pytest.raises(StationUnavailable, match="was closed"):
                 await station.snapshot()
-            await asyncio.to_thread(running.left.wait, 5)
+            assert await asyncio.to_thread(running.left.wait, 5)
             assert await running.do(lambda: running.fake.feed.readers) == 0
             async with await AttachedStation.connect(path) as second:
                 assert await second.snapshot() == SNAPSHOT
