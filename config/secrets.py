@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
 from config.keys import Key, Kind
 from config.schema import Settings, UpstreamSettings
@@ -77,10 +77,8 @@ def shown_url(url: str) -> str:
         return SECRET_MARK
     host = parts.netloc.rpartition("@")[2]
     netloc = f"{SECRET_MARK}@{host}" if "@" in parts.netloc else host
-    names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
-    query = "&".join(f"{name}={SECRET_MARK}" for name in names) if names else ""
-    if parts.query and not names:
-        query = SECRET_MARK
+    pairs = (item.partition("=") for item in parts.query.split("&") if item)
+    query = "&".join(f"{name}={SECRET_MARK}" if sign else SECRET_MARK for name, sign, _ in pairs)
     path = "/".join(SECRET_MARK if _looks_secret(part) else part for part in parts.path.split("/"))
     return urlunsplit((parts.scheme, netloc, path, query, SECRET_MARK if parts.fragment else ""))
 
@@ -124,27 +122,33 @@ def known_secrets(
 
 
 def _judged(args: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each argument as it is shown, and the texts in it that hold a secret."""
+    """Each argument as it is shown, and the texts in it that are or hold a secret."""
     after_secret_option = False
     for argument in args:
-        pair = _PAIR.match(argument)
+        secret = _secret_end(argument)
         if after_secret_option and not argument.startswith("-"):
             is_harmless = _HARMLESS_VALUE.match(argument) is not None
             yield (argument, ()) if is_harmless else (SECRET_MARK, (argument,))
-        elif pair and (_SECRET_NAME.search(pair[1]) or _looks_secret(pair[3])):
-            yield f"{pair[1]}{pair[2]}{SECRET_MARK}", (pair[3],)
-        elif _looks_secret(argument):
-            yield SECRET_MARK, (argument,)
+        elif secret:
+            yield argument.removesuffix(secret) + SECRET_MARK, (secret,)
         else:
-            addresses = tuple(
-                text for text in _ADDRESS.findall(argument) if text != shown_url(text)
-            )
-            yield _ADDRESS.sub(lambda match: shown_url(match[0]), argument), addresses
+            addresses = (text for text in _ADDRESS.findall(argument) if text != shown_url(text))
+            yield _ADDRESS.sub(lambda match: shown_url(match[0]), argument), tuple(addresses)
         after_secret_option = (
             argument.startswith("-")
             and "=" not in argument
             and _SECRET_NAME.search(argument) is not None
         )
+
+
+def _secret_end(text: str) -> str:
+    """The end of the text that is a secret: all of it, or behind ``NAME=`` or ``Name: ``."""
+    if _looks_secret(text):
+        return text
+    pair = _PAIR.match(text)
+    if pair is None:
+        return ""
+    return pair[3] if _SECRET_NAME.search(pair[1]) else _secret_end(pair[3])
 
 
 def _looks_secret(text: str) -> bool:
@@ -169,8 +173,11 @@ def _in_url(url: str) -> Iterator[str]:
         if text:
             yield text
             yield unquote(text)
-    for _, value in parse_qsl(parts.query):
-        yield value
+    for item in parts.query.split("&"):
+        name, sign, value = item.partition("=")
+        text = value if sign else name
+        yield text
+        yield unquote_plus(text)
     for part in parts.path.split("/"):
         if _looks_secret(part):
             yield part

@@ -1,0 +1,140 @@
+"""Edits of text: what is asked for changes, every other line stays, comments stay where they belong."""
+
+from __future__ import annotations
+
+import pytest
+
+from config.splice import append_table, remove, set_value
+
+_FILE = """\
+# My settings
+
+# about the proxy
+[proxy] # p
+max_in_flight = 5 # five
+# why not more
+
+# about fs
+[upstreams.fs]
+command = "npx" # c
+args = [
+  "-y", # yes
+]
+# end of fs
+
+[upstreams.fs.tools.read]
+enabled = false
+
+# about the screen
+[console]
+theme = "x"
+"""
+
+
+def _set(text: str, key: str, value: str) -> str:
+    return set_value(text, tuple(key.split(".")), value)
+
+
+def test_a_value_is_replaced_in_place_and_its_comment_stays() -> None:
+    changed = _set(_FILE, "proxy.max_in_flight", "7")
+    assert changed == _FILE.replace("= 5 # five", "= 7 # five")
+
+
+def test_an_array_over_several_lines_is_replaced_as_a_whole() -> None:
+    changed = _set(_FILE, "upstreams.fs.args", '["a"]')
+    assert changed == _FILE.replace('[\n  "-y", # yes\n]', '["a"]')
+
+
+def test_a_new_key_goes_behind_the_last_key_of_its_table() -> None:
+    changed = _set(_FILE, "proxy.max_queued", "7")
+    assert changed == _FILE.replace("# five\n", "# five\nmax_queued = 7\n")
+
+
+def test_a_new_key_of_the_top_goes_before_the_first_table_and_its_comment() -> None:
+    changed = _set(_FILE, "advertise_observability_tools", "true")
+    assert changed == _FILE.replace(
+        "# about the proxy", "advertise_observability_tools = true\n\n# about the proxy"
+    )
+    assert _set("a = 1 # c\n[b]\n", "d", "2") == "a = 1 # c\nd = 2\n[b]\n"
+    assert _set("", "d", "2") == "d = 2\n"
+    assert _set("# only this", "d", "2") == "# only this\nd = 2\n"
+
+
+def test_a_new_table_goes_to_the_end_behind_a_blank_line() -> None:
+    assert _set(_FILE, "proxy.http.port", "1") == _FILE + "\n[proxy.http]\nport = 1\n"
+    assert append_table("a = 1", ("b",), {"c": "2", "d e": "3"}) == (
+        'a = 1\n\n[b]\nc = 2\n"d e" = 3\n'
+    )
+
+
+def test_a_key_joins_the_dotted_keys_of_its_table() -> None:
+    assert _set("[proxy]\nhttp.port = 1 # c\n[x]\n", "proxy.http.enabled", "true") == (
+        "[proxy]\nhttp.port = 1 # c\nhttp.enabled = true\n[x]\n"
+    )
+    assert _set("proxy.http.port = 1\n", "proxy.max_queued", "2") == (
+        "proxy.http.port = 1\nproxy.max_queued = 2\n"
+    )
+
+
+def test_a_key_joins_an_inline_table() -> None:
+    assert _set("proxy = { a = 1 } # c\n", "proxy.b", "2") == "proxy = { a = 1, b = 2 } # c\n"
+    assert _set("proxy = {}\n", "proxy.b.c", "2") == "proxy = { b.c = 2 }\n"
+    assert _set("p = { a = { b = 1 }, c = 2 }\n", "p.a.d", "3") == (
+        "p = { a = { b = 1, d = 3 }, c = 2 }\n"
+    )
+    assert _set("p = { a = { b = 1 } }\n", "p.a.b", "3") == "p = { a = { b = 3 } }\n"
+    assert append_table("upstreams = {}\n", ("upstreams", "a"), {"command": '"x"'}) == (
+        'upstreams = { a = { command = "x" } }\n'
+    )
+
+
+def test_an_entry_of_a_table_of_texts_stays_with_its_upstream() -> None:
+    path = ("upstreams", "fs", "env", "A")
+    assert set_value(_FILE, path, '"b"', in_table_of_texts=True) == _FILE.replace(
+        "]\n# end of fs", ']\nenv.A = "b"\n# end of fs'
+    )
+    with_header = _FILE + "\n[upstreams.fs.env]\nX = '1'\n"
+    assert set_value(with_header, path, '"b"', in_table_of_texts=True) == with_header + 'A = "b"\n'
+
+
+def test_windows_line_ends_are_kept() -> None:
+    assert _set("[a]\r\nb = 1\r\n", "a.c", "2") == "[a]\r\nb = 1\r\nc = 2\r\n"
+    assert _set("[a]\r\nb = 1\r\n", "d.c", "2") == "[a]\r\nb = 1\r\n\r\n[d]\r\nc = 2\r\n"
+
+
+def test_a_missing_last_line_end_is_added_first() -> None:
+    assert _set("[a]\nb = 1 # c", "a.d", "2") == "[a]\nb = 1 # c\nd = 2\n"
+
+
+def test_a_removed_upstream_takes_its_tables_and_comments_and_nothing_else() -> None:
+    assert remove(_FILE, ("upstreams", "fs")) == (
+        "# My settings\n\n# about the proxy\n[proxy] # p\nmax_in_flight = 5 # five\n"
+        '# why not more\n\n# about the screen\n[console]\ntheme = "x"\n'
+    )
+
+
+def test_a_removed_key_takes_its_line() -> None:
+    assert remove(_FILE, ("proxy", "max_in_flight")) == _FILE.replace(
+        "max_in_flight = 5 # five\n", ""
+    )
+    assert remove(_FILE, ("upstreams", "fs", "args")) == _FILE.replace(
+        'args = [\n  "-y", # yes\n]\n', ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "gone", "after"),
+    [
+        ("p = { a = 1, b = 2, c = 3 } # x\n", "p.a", "p = { b = 2, c = 3 } # x\n"),
+        ("p = { a = 1, b = 2, c = 3 }\n", "p.b", "p = { a = 1, c = 3 }\n"),
+        ("p = { a = 1, b = 2, c = 3 }\n", "p.c", "p = { a = 1, b = 2 }\n"),
+        ("p = { a = 1 }\n", "p.a", "p = { }\n"),
+        ("p = {a=1}\n", "p.a", "p = {}\n"),
+        ("[u]\na.x = 1\na.y = 2\nb.x = 3\n", "u.a", "[u]\nb.x = 3\n"),
+        ("[u.a]\nx = 1\n[z]\n[u.a.t]\ny = 1\n", "u.a", "[z]\n"),
+        ("# top\n[u.a]\nx = 1\n", "u.a", "# top\n"),
+        ("[u.a]\nx = 1\n# about b\n[u.b]\n", "u.a", "# about b\n[u.b]\n"),
+    ],
+)
+def test_removal_works_in_every_notation(before: str, gone: str, after: str) -> None:
+    assert remove(before, tuple(gone.split("."))) == after
