@@ -170,8 +170,8 @@ class ConsoleApp(App[QuitChoice]):
         self.set_keymap(dict(self.keymap.remapped))
         self._guard_terminal()
         self.set_interval(1.0, self._tick)
-        self.run_worker(self._listen(), group="listen", exit_on_error=False)
-        self.run_worker(self._sample(), group="sample", exit_on_error=False)
+        self.run_worker(self._listen, group="listen", exit_on_error=False)
+        self.run_worker(self._sample, group="sample", exit_on_error=False)
         for problem in (*self.keymap.problems, self._theme_problem):
             if problem:
                 self.say(problem, bad=True)
@@ -283,13 +283,6 @@ class ConsoleApp(App[QuitChoice]):
                     f" Waits for a restart: {', '.join(needs_restart)}." if needs_restart else ""
                 )
                 self.say(f"{what}.{waits}", title="Settings applied")
-            case SettingsRejected(_, problems):
-                first = problems[0].reason if problems else "the file cannot be read"
-                self.say(
-                    f"{first} The last good settings stay in force.",
-                    title="Settings rejected",
-                    bad=True,
-                )
             case StationStopping() if not self.station.attached:
                 self._leave(QuitChoice.STOP)
             case _:
@@ -336,7 +329,7 @@ class ConsoleApp(App[QuitChoice]):
                 return
             got(value)
 
-        self.run_worker(work(), group=group, exclusive=True, exit_on_error=False)
+        self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
 
     def carry_out(
         self, command: Command, then: Callable[[CommandResult], None] | None = None
@@ -363,7 +356,7 @@ class ConsoleApp(App[QuitChoice]):
             else:
                 self.say(result.message, bad=not result.ok)
 
-        self.run_worker(work(), group="deeds", exit_on_error=False)
+        self.run_worker(work, group="deeds", exit_on_error=False)
 
     def say(self, text: str, *, title: str = "", bad: bool = False) -> None:
         """A notice that goes away by itself; an error stays longer."""
@@ -477,6 +470,10 @@ class ConsoleApp(App[QuitChoice]):
     def _quit_chosen(self, choice: str | None) -> None:
         if choice in ("keep", "stop"):
             self._leave(QuitChoice(choice))
+
+    def leave_for_demo(self) -> None:
+        """Close the screen so that the demo can open its own."""
+        self._leave(QuitChoice.LEAVE if self.station.attached else QuitChoice.STOP)
 
     def _leave(self, choice: QuitChoice) -> None:
         if self._leaving:

@@ -13,8 +13,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Coroutine, Generator, Mapping
 from pathlib import Path
+from typing import cast
 
 from config.describe import setting_rows
 from config.edit import EditRefusedError, remove_upstream, set_key, unset_key
@@ -77,7 +79,7 @@ class SettingsFile:
 
 
 @contextlib.contextmanager
-def _refusals():  # type: ignore[no-untyped-def]
+def _refusals() -> Generator[None]:
     try:
         yield
     except EditRefusedError as error:
@@ -109,13 +111,17 @@ def make_engine(
     return Engine(EngineParts(paths, store, environ, product_version(), watch, service))
 
 
-def log_to_file(paths: Paths) -> None:
-    """Send all logging to a bounded file; nothing ever reaches the terminal. Raises `OSError`."""
+def log_to_file(paths: Paths, *, console: bool = False) -> None:
+    """Send all logging to a bounded file; nothing ever reaches the terminal. Raises `OSError`.
+
+    A console has a file of its own: it may be attached to a station that writes the other one.
+    """
     ensure_private_directory(paths.state_directory)
+    file = paths.log_file.with_name("console.log") if console else paths.log_file
     handler = logging.handlers.RotatingFileHandler(
-        paths.log_file, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8"
+        file, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8"
     )
-    paths.log_file.chmod(0o600)
+    file.chmod(0o600)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     for old in list(root.handlers):
@@ -141,7 +147,7 @@ def serve(
     try:
         log_to_file(paths)
         engine = make_engine(os.environ, flags=flags, project_directory=project_directory)
-        asyncio.run(_serve(engine, stdio=stdio, quiet=background or stdio))
+        _run(_serve(engine, stdio=stdio, quiet=background or stdio))
     except StationRunning as error:
         if background:
             return 0
@@ -152,6 +158,14 @@ def serve(
         _print_error(f"the station cannot start: {error}")
         return 1
     return 0
+
+
+def _run(work: Coroutine[None, None, None]) -> None:
+    """Run it; of several things that failed at once, raise the first."""
+    try:
+        asyncio.run(work)
+    except BaseExceptionGroup as group:
+        raise _innermost(cast(BaseException, group)) from None
 
 
 async def _serve(engine: Engine, *, stdio: bool, quiet: bool) -> None:
@@ -196,6 +210,12 @@ class EngineThread:
         if self._failure is not None:
             raise self._failure
 
+    def finish_calls(self, seconds: float) -> None:
+        """Wait until no call is running, at most so long."""
+        end = time.monotonic() + seconds
+        while self.engine.router.calls and time.monotonic() < end and self._thread.is_alive():
+            time.sleep(0.02)
+
     def stop(self, reason: str) -> None:
         """End it and wait, at most `STOP_SECONDS`."""
         if self._thread.is_alive():
@@ -229,9 +249,11 @@ class EngineThread:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
-    return error
+    found = error
+    while isinstance(found, BaseExceptionGroup):
+        group = cast(BaseExceptionGroup[BaseException], found)
+        found = group.exceptions[0]
+    return found
 
 
 def _print_error(text: str) -> None:

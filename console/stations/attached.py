@@ -108,6 +108,11 @@ class AttachedStation:
         self._connection.leave()
 
     @property
+    def lost(self) -> bool:
+        """The connection is over; only a new one helps."""
+        return self._connection.over
+
+    @property
     def attached(self) -> bool:
         return True
 
@@ -176,6 +181,11 @@ class _Connection(asyncio.Protocol):
         """Why nothing more comes; empty while the connection stands."""
 
     # -- asked by AttachedStation -------------------------------------------------------------
+
+    @property
+    def over(self) -> bool:
+        """Nothing more comes."""
+        return bool(self._end)
 
     def check(self) -> None:
         """Raise `StationUnavailable` when the connection is over."""

@@ -1,0 +1,78 @@
+"""A station elsewhere that may go and come back: each question connects anew when it has to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+from console.station import StationUnavailable
+from console.stations.attached import AttachedStation
+from proxy.commands import Command, CommandResult
+from proxy.events import Event
+from proxy.model import (
+    CallDetail,
+    CallQuery,
+    CallRecord,
+    SettingsView,
+    Snapshot,
+    UpstreamDetail,
+)
+
+
+class LastingStation:
+    """`console.station.Station` over whatever station answers on a socket right now."""
+
+    def __init__(self, socket: Path) -> None:
+        self._socket = socket
+        self._connected: AttachedStation | None = None
+        self._connecting = asyncio.Lock()
+
+    @property
+    def attached(self) -> bool:
+        return True
+
+    async def aclose(self) -> None:
+        """Leave; the station goes on."""
+        connected, self._connected = self._connected, None
+        if connected is not None:
+            await connected.aclose()
+
+    async def snapshot(self) -> Snapshot:
+        return await (await self._station()).snapshot()
+
+    async def upstream(self, name: str) -> UpstreamDetail | None:
+        return await (await self._station()).upstream(name)
+
+    async def calls(self, query: CallQuery) -> tuple[CallRecord, ...]:
+        return await (await self._station()).calls(query)
+
+    async def call(self, call_id: int) -> CallDetail | None:
+        return await (await self._station()).call(call_id)
+
+    async def settings(self) -> SettingsView:
+        return await (await self._station()).settings()
+
+    async def execute(self, command: Command) -> CommandResult:
+        return await (await self._station()).execute(command)
+
+    def events(self) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
+        return self._events()
+
+    @asynccontextmanager
+    async def _events(self) -> AsyncGenerator[AsyncIterator[Event]]:
+        async with (await self._station()).events() as events:
+            yield events
+
+    async def _station(self) -> AttachedStation:
+        """The connection, made anew if the last one has ended. Raises `StationUnavailable`."""
+        async with self._connecting:
+            if self._connected is not None and not self._connected.lost:
+                return self._connected
+            await self.aclose()
+            try:
+                self._connected = await AttachedStation.connect(self._socket)
+            except OSError as error:
+                raise StationUnavailable(f"no station answers on {self._socket}") from error
+            return self._connected
