@@ -97,7 +97,7 @@ class StdioLink:
         self._closing = True
         self._lost = True
         self._cancel_stuck_timer()
-        if self._input is not None:
+        if self._input is not None and not self._input.is_closing():
             self._input.abort()  # what waits unsent would keep the pipe open
         await end_program(self._process, self._mark)
         self._stop_watching()
