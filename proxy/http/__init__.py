@@ -1,0 +1,1 @@
+"""MCP over streamable HTTP: the parts that both ends share, and the endpoint for hosts."""

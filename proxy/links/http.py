@@ -1,0 +1,565 @@
+"""An upstream behind streamable HTTP: a POST for each frame, a GET for what it sends unasked.
+
+Written on the HTTP client alone, because the official SDK's transport cannot relay: it reads messages
+into models (drops members it does not know, fails on lone surrogates), gives up the GET stream after
+two attempts, reports a lost session as an error of single calls, and needs two seconds to import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import ipaddress
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from config.schema import UpstreamSettings
+from proxy import wire
+from proxy.http.dialogue import Dialogue
+from proxy.http.sse import Event, EventParser, EventTooLong, one_line
+from proxy.links.link import LinkFailed, LinkListener, LinkLost
+
+if TYPE_CHECKING:
+    import httpx2
+
+FRAME_LIMIT = 64 * 1024 * 1024
+CONNECT_SECONDS = 15.0
+WRITE_SECONDS = 30.0
+NOTE_SECONDS = 10.0
+"""How long a server may take to accept a notification; later frames wait for that, to stay in order."""
+GOODBYE_SECONDS = 2.0
+KEEP_CONNECTION_SECONDS = 4.0
+"""Less than the 5 s after which common servers close an idle connection, perhaps under our request."""
+USE_UP_SECONDS = 0.5
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 30.0
+RESUME_ATTEMPTS = 5
+MAX_REDIRECTS = 3
+OUTGOING_LIMIT = 4096
+"""Frames that may wait to be sent."""
+_ERROR_BODY_BYTES = 64 * 1024
+_log = logging.getLogger("mms.http")
+
+
+class _Refused(Exception):
+    """One request will get no answer; ``str()`` continues "upstream NAME …"."""
+
+
+class _Lost(Exception):
+    """The whole connection is of no use any more."""
+
+    def __init__(self, reason: str, *, permanent: bool = False) -> None:
+        super().__init__(reason)
+        self.lost = LinkLost(reason, permanent)
+
+
+@dataclass(slots=True, eq=False)
+class _Request:
+    """A request under way."""
+
+    id: wire.Raw
+    method: str
+    frame: bytes
+    headers: dict[str, str]
+    last_event: str = ""
+    """Id of the last event on its stream: where to go on after a break."""
+    pause: float = FIRST_PAUSE
+    task: asyncio.Task[None] | None = None
+
+
+class HttpLink:
+    """A dialogue with a server. Made by `open_http`; `close` must be awaited."""
+
+    def __init__(
+        self,
+        settings: UpstreamSettings,
+        client: httpx2.AsyncClient,
+        listener: LinkListener,
+        frame_limit: int,
+    ) -> None:
+        self._name = settings.name
+        self._url = settings.url
+        self._client = client
+        self._listener = listener
+        self._limit = frame_limit
+        self._dialogue = Dialogue()
+        self._outgoing: asyncio.Queue[bytes] = asyncio.Queue(OUTGOING_LIMIT)
+        self._under_way: dict[bytes, _Request] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._group = asyncio.TaskGroup()
+        self._listening = False
+        self._lost = False
+        self._unreachable = False
+        self._closed = False
+
+    @property
+    def pid(self) -> int | None:
+        return None
+
+    async def start(self) -> None:
+        """Begin to send what `send` is given."""
+        # The group is left in `close`. That may be in another task: its children never raise, and
+        # only then would it matter which task has entered it.
+        await self._group.__aenter__()
+        self._spawn(self._send_in_order())
+
+    def send(self, frame: bytes) -> None:
+        if self._lost:
+            return
+        try:
+            self._outgoing.put_nowait(frame)
+        except asyncio.QueueFull:
+            self._lose(LinkLost("does not take the messages that it is sent"))
+
+    async def close(self) -> None:
+        """Tell the server, stop everything; about 2 seconds at most."""
+        if self._closed:
+            return
+        self._closed = True
+        self._lost = True
+        try:
+            await self._say_goodbye()
+        finally:
+            for task in list(self._tasks):
+                task.cancel()
+            try:
+                await self._group.__aexit__(None, None, None)
+            finally:
+                await self._client.aclose()
+
+    # sending
+
+    async def _send_in_order(self) -> None:
+        while True:
+            frame = await self._outgoing.get()
+            message = wire.parse(frame)
+            method = (wire.text_of(message["method"]) if "method" in message else None) or ""
+            if wire.kind_of(message) is wire.MessageKind.REQUEST:
+                self._start_request(message, method, frame)
+                continue
+            cancelled = self._cancelled(method, message)
+            if not self._dialogue.stateless:
+                await self._post_note(method, frame)
+            if cancelled is not None and cancelled.task is not None:
+                cancelled.task.cancel()  # nobody waits; without a session, this is the whole notice
+
+    def _start_request(self, message: wire.Members, method: str, frame: bytes) -> None:
+        self._dialogue.begin(method)
+        headers = self._dialogue.headers_for_request(method, message.get("params"))
+        request = _Request(message["id"], method, frame, headers)
+        self._under_way[bytes(request.id)] = request
+        request.task = self._spawn(self._ask(request))
+
+    def _cancelled(self, method: str, message: wire.Members) -> _Request | None:
+        if method != "notifications/cancelled" or "params" not in message:
+            return None
+        id = wire.members_of(message["params"]).get("requestId")
+        return None if id is None else self._under_way.get(bytes(id))
+
+    async def _post_note(self, method: str, frame: bytes) -> None:
+        """Send a notification or a response, and wait until it was taken."""
+        from httpx2 import HTTPError
+
+        from proxy.http.failures import describe_error, is_unreachable
+
+        problem = ""
+        try:
+            async with asyncio.timeout(NOTE_SECONDS):
+                headers = self._dialogue.headers_for_note()
+                async with self._exchange("POST", headers, frame) as response:
+                    if not response.is_success:
+                        problem = await self._judge(response)
+        except TimeoutError:
+            problem = f"did not take it within {NOTE_SECONDS:.0f} s"
+        except HTTPError as error:
+            problem = describe_error(error, self._client.base_url)
+            if is_unreachable(error):
+                self._unreachable = True
+                raise _Lost(problem) from None
+        if problem:
+            self._listener.noise_received(f"mms: a {method or 'response'} was lost: {problem}")
+        elif method == "notifications/initialized" and not self._listening:
+            self._listening = True
+            self._spawn(self._listen())
+
+    # requests
+
+    async def _ask(self, request: _Request) -> None:
+        try:
+            await self._pursue(request)
+        except _Refused as refused:
+            text = str(refused)
+            if self._dialogue.greeted:
+                text = f"mms: upstream {self._name} {text}"
+            self._deliver(wire.error(request.id, wire.SERVER_ERROR, text))
+        finally:
+            self._under_way.pop(bytes(request.id), None)
+
+    async def _pursue(self, request: _Request) -> None:
+        """Post it and follow its answer through breaks, until it is there."""
+        from httpx2 import HTTPError
+
+        from proxy.http.failures import describe_error, is_unreachable
+
+        failed = 0
+        while True:
+            broken = ""
+            before = request.last_event
+            try:
+                if await (self._resume(request) if before else self._post(request)):
+                    return
+            except HTTPError as error:
+                broken = describe_error(error, self._client.base_url)
+                if is_unreachable(error):
+                    self._unreachable = True
+                    raise _Lost(broken) from None
+            if not request.last_event:
+                broken = broken or "ended its answer before it was complete"
+                if not self._dialogue.greeted:
+                    raise _Lost(broken)
+                raise _Refused(f"{broken}; whether the call had an effect is not known")
+            failed = 0 if request.last_event != before else failed + 1
+            if failed >= RESUME_ATTEMPTS:
+                raise _Refused("broke the connection and does not go on with its answer")
+            await asyncio.sleep(request.pause)
+
+    async def _post(self, request: _Request) -> bool:
+        async with self._exchange("POST", request.headers, request.frame) as response:
+            if response.is_success:
+                return await self._read_answer(response, request)
+            body = await _read_some(response)
+            problem = await self._judge(response, body, request.method)
+            error = _json_rpc_error(body)
+            if error is None:
+                raise _Refused(problem)
+            self._deliver(wire.encode({**error, "id": request.id}))
+            return True
+
+    async def _resume(self, request: _Request) -> bool:
+        headers = {
+            **self._dialogue.headers(),
+            "accept": "text/event-stream",
+            "last-event-id": request.last_event,
+        }
+        async with self._exchange("GET", headers, None) as response:
+            if response.is_success:
+                return await self._read_answer(response, request)
+            if response.status_code >= 500:
+                return False
+            raise _Refused(f"does not go on with a broken answer: {await self._judge(response)}")
+
+    async def _read_answer(self, response: httpx2.Response, request: _Request) -> bool:
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == "text/event-stream":
+
+            def take(event: Event) -> bool:
+                request.last_event = event.id or request.last_event
+                if event.retry_ms is not None:
+                    request.pause = min(event.retry_ms / 1000, LONGEST_PAUSE)
+                return bool(event.data) and self._take(event.data, request, response)
+
+            return await self._read_events(response, take)
+        if kind == "application/json":
+            body = await self._read_all(response)
+            if body[:1] == b"[":  # a batch, as revision 2025-03-26 allowed
+                answers = [self._take(bytes(item), request, response) for item in _items(body)]
+                done = any(answers)
+            else:
+                done = self._take(body, request, response)
+            if not done:
+                raise _Refused("sent an answer that is no valid message")
+            return True
+        if response.status_code in (202, 204) or not kind:
+            raise _Refused(f"took the request and gave no answer (HTTP {response.status_code})")
+        raise _Refused(f"answers with {kind[:60]!r} where JSON or an event stream belongs")
+
+    # what the server sends unasked
+
+    async def _listen(self) -> None:
+        """Keep the GET stream open for as long as the server offers one."""
+        from httpx2 import HTTPError
+
+        from proxy.http.failures import describe_error, is_unreachable
+
+        last_event = ""
+        pause = backoff = FIRST_PAUSE
+        opened = False
+
+        def take(event: Event) -> bool:
+            nonlocal last_event, pause
+            last_event = event.id or last_event
+            if event.retry_ms is not None:
+                pause = min(event.retry_ms / 1000, LONGEST_PAUSE)
+            if event.data:
+                self._take(event.data, None, None)
+            return False
+
+        while True:
+            began = time.monotonic()
+            headers = {**self._dialogue.headers(), "accept": "text/event-stream"}
+            if last_event:
+                headers["last-event-id"] = last_event
+            try:
+                async with self._exchange("GET", headers, None) as response:
+                    kind = response.headers.get("content-type", "")
+                    if response.status_code == 200 and kind.startswith("text/event-stream"):
+                        opened = True
+                        await self._read_events(response, take)
+                    elif response.status_code == 404 and not opened:
+                        return  # many servers say so when they offer no such stream
+                    elif response.status_code in (400, 404, 401):
+                        await self._judge(response)
+                        return
+                    elif response.status_code < 500 and response.status_code not in (408, 409, 429):
+                        return
+            except HTTPError as error:
+                if is_unreachable(error):
+                    self._unreachable = True
+                    raise _Lost(describe_error(error, self._client.base_url)) from None
+            lasted = time.monotonic() - began
+            backoff = FIRST_PAUSE if lasted > backoff else min(backoff * 2, LONGEST_PAUSE)
+            await asyncio.sleep(max(pause, backoff) if lasted < FIRST_PAUSE else pause)
+
+    # reading
+
+    async def _read_events(self, response: httpx2.Response, take: Callable[[Event], bool]) -> bool:
+        """Hand over events until ``take`` has enough or the stream ends."""
+        parser = EventParser(self._limit)
+        chunks = response.aiter_bytes()
+        try:
+            async for chunk in chunks:
+                for event in parser.feed(chunk):
+                    if event.name == b"message" and take(event):
+                        await _use_up(chunks)
+                        return True
+        except EventTooLong as error:
+            raise _Refused(f"sent too much: {error}") from None
+        return False
+
+    async def _read_all(self, response: httpx2.Response) -> bytes:
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > self._limit:
+                raise _Refused(f"sent too much: an answer is longer than {self._limit:,} bytes")
+            chunks.append(chunk)
+        return b"".join(chunks).strip()
+
+    def _take(
+        self, data: bytes, request: _Request | None, response: httpx2.Response | None
+    ) -> bool:
+        """Pass one message on; true when it answers ``request``."""
+        frame = one_line(data)
+        if request is None or response is None:
+            self._deliver(frame)
+            return False
+        try:
+            message = wire.parse(frame)
+        except wire.MalformedMessage:
+            self._deliver(frame)  # may hold the id; the upstream's own reader looks for it
+            return False
+        if "method" in message or not ("result" in message or "error" in message):
+            self._deliver(frame)
+            return False
+        if bytes(message.get("id", b"")) != bytes(request.id):
+            # Whatever the server made of the id, this stream is for this request alone.
+            frame = wire.encode({**message, "id": request.id})
+        self._dialogue.answered(request.method, message, response.headers)
+        self._under_way.pop(bytes(request.id), None)
+        self._deliver(frame)
+        return True
+
+    def _deliver(self, frame: bytes) -> None:
+        if not self._lost:
+            self._listener.frame_received(frame)
+
+    # HTTP
+
+    @contextlib.asynccontextmanager
+    async def _exchange(
+        self, method: str, headers: dict[str, str], content: bytes | None
+    ) -> AsyncGenerator[httpx2.Response]:
+        """One request; redirects are followed only where neither the address nor the body changes."""
+        from httpx2 import URL, InvalidURL
+
+        url = URL(self._url)
+        for _ in range(MAX_REDIRECTS):
+            async with self._client.stream(
+                method, url, headers=headers, content=content
+            ) as response:
+                if not response.is_redirect:
+                    yield response
+                    return
+                try:
+                    target = url.join(response.headers["location"])
+                except InvalidURL:
+                    raise self._redirected("redirects to an address that cannot be read") from None
+                same = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
+                if not same or (method != "GET" and response.status_code not in (307, 308)):
+                    from proxy.http.failures import describe_redirect
+
+                    raise self._redirected(describe_redirect(url, target))
+                url = target
+        raise self._redirected("redirects in a circle; check the path in url")
+
+    def _redirected(self, reason: str) -> Exception:
+        return _Refused(reason) if self._dialogue.greeted else _Lost(reason, permanent=True)
+
+    async def _judge(
+        self, response: httpx2.Response, body: bytes | None = None, method: str = ""
+    ) -> str:
+        """What an answer with a failing status means for one message. Raises `_Lost` if for all."""
+        from proxy.http.failures import describe_status
+
+        status = response.status_code
+        if body is None:
+            body = await _read_some(response)
+        text = describe_status(status)
+        if self._dialogue.session_id and method != "initialize":
+            forgotten = status == 404 or (status == 400 and b"session" in body.lower())
+            if forgotten:
+                self._dialogue.session_id = ""
+                raise _Lost(f"no longer knows this session (HTTP {status}); it was restarted")
+        if status in (401, 407):
+            raise _Lost(text, permanent=True)
+        if not self._dialogue.greeted:
+            if status == 403 or (status in (404, 405, 410) and _json_rpc_error(body) is None):
+                raise _Lost(text, permanent=True)
+            if status >= 500 or status in (408, 429):
+                raise _Lost(text)
+        return text
+
+    async def _say_goodbye(self) -> None:
+        """Ask the server to forget the session; whether it does is its business."""
+        if not self._dialogue.session_id or self._unreachable:
+            return
+        from httpx2 import HTTPError
+
+        with contextlib.suppress(HTTPError, TimeoutError):
+            async with asyncio.timeout(GOODBYE_SECONDS):
+                await self._client.delete(self._url, headers=self._dialogue.headers())
+
+    # tasks
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._group.create_task(self._fenced(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _fenced(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except _Lost as error:
+            self._lose(error.lost)
+        except _Refused as refused:
+            self._listener.noise_received(f"mms: {self._name} {refused}")
+        except (
+            Exception
+        ) as error:  # the fence: a fault in here must cost this link, not the station
+            _log.exception("the link to upstream %s broke", self._name)
+            self._lose(LinkLost(f"is lost through a fault in mms ({type(error).__name__})"))
+
+    def _lose(self, lost: LinkLost) -> None:
+        if not self._lost:
+            self._lost = True
+            self._listener.link_lost(lost)
+
+
+async def open_http(
+    settings: UpstreamSettings, listener: LinkListener, frame_limit: int = FRAME_LIMIT
+) -> HttpLink:
+    """Get ready to speak to a server; the first frame connects. ``frame_limit`` in bytes.
+
+    Raises `LinkFailed` for an address or headers that can never work.
+    """
+    # 0.3 s of imports, which calls through other upstreams need not wait for
+    await asyncio.to_thread(importlib.import_module, "httpx2")
+    import httpx2
+
+    try:
+        url = httpx2.URL(settings.url)
+    except (httpx2.InvalidURL, ValueError):
+        raise LinkFailed(LinkLost("has a url that cannot be read", permanent=True)) from None
+    if url.scheme not in ("http", "https") or not url.host:
+        reason = "needs a url that begins with http:// or https://"
+        raise LinkFailed(LinkLost(reason, permanent=True))
+    try:
+        headers = _checked_headers(settings)
+    except ValueError as error:
+        raise LinkFailed(LinkLost(str(error), permanent=True)) from None
+    client = httpx2.AsyncClient(
+        base_url=url,
+        headers={"user-agent": "mms", **headers},
+        timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS, write=WRITE_SECONDS),
+        limits=httpx2.Limits(
+            max_connections=None,
+            max_keepalive_connections=32,
+            keepalive_expiry=KEEP_CONNECTION_SECONDS,
+        ),
+        trust_env=not _is_loopback(url.host),  # no HTTP proxy leads back to this machine
+    )
+    link = HttpLink(settings, client, listener, frame_limit)
+    await link.start()
+    return link
+
+
+def _checked_headers(settings: UpstreamSettings) -> dict[str, str]:
+    """The configured headers. Raises `ValueError` without ever naming a value."""
+    for name, value in settings.headers.items():
+        if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
+            raise ValueError(f"has a header name that HTTP does not allow: {name!r}")
+        if not (value.isascii() and value.isprintable()):
+            raise ValueError(f"has a value in headers.{name} that HTTP does not allow")
+    return dict(settings.headers)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _items(body: bytes) -> list[wire.Raw]:
+    try:
+        return wire.items_of(body)
+    except wire.MalformedMessage:
+        return []
+
+
+def _json_rpc_error(body: bytes) -> wire.Members | None:
+    """The message in the body of a failing status, if it is a JSON-RPC error."""
+    try:
+        message = wire.parse(one_line(body))
+        if "error" not in message or "jsonrpc" not in message:
+            return None
+        wire.members_of(message["error"])
+    except wire.MalformedMessage:
+        return None
+    return message
+
+
+async def _use_up(chunks: AsyncIterator[bytes]) -> None:
+    """Read what follows an answer: a connection is used again only when its stream has ended."""
+    from httpx2 import HTTPError
+
+    with contextlib.suppress(HTTPError, TimeoutError):
+        async with asyncio.timeout(USE_UP_SECONDS):
+            async for _ in chunks:
+                pass
+
+
+async def _read_some(response: httpx2.Response) -> bytes:
+    """The start of an error's body."""
+    body = b""
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > _ERROR_BODY_BYTES:
+            break
+    return body[:_ERROR_BODY_BYTES]
