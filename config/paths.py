@@ -1,7 +1,7 @@
 """Where an instance of mms keeps its files, and the one rule for directories that hold secrets.
 
-The bridge imports this while a host waits for it, so nothing beyond `os`, `pathlib` and `typing` is
-loaded here (a frozen dataclass would cost ten milliseconds more than a named tuple).
+The bridge imports this while a host waits for it, so nothing beyond `os` and `pathlib` is loaded
+here. That is why `Paths` is frozen by hand: a dataclass would triple the time of the import.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import stat
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 SOCKET_PATH_LIMIT = 100
 """Bytes. Linux allows 107 and macOS 103 in the address of a Unix socket."""
@@ -19,21 +18,65 @@ SOCKET_PATH_LIMIT = 100
 _OUR_DIRECTORIES = ("mms", "state", "run")
 
 
-class Paths(NamedTuple):
+class Paths:
     """All places of one instance. Every path is absolute; none of them needs to exist."""
+
+    __slots__ = ("config_file", "socket", "state_directory")
 
     config_file: Path
     state_directory: Path
     """One station per state directory: whoever holds the lock file is the station."""
-    runtime_directory: Path
-    """Holds the socket and nothing else."""
     socket: Path
-    lock_file: Path
-    log_file: Path
-    http_token_file: Path
-    calls_database: Path
-    catalogue_file: Path
-    """The last known tools of each upstream."""
+
+    def __init__(self, config_file: Path, state_directory: Path, socket: Path) -> None:
+        object.__setattr__(self, "config_file", config_file)
+        object.__setattr__(self, "state_directory", state_directory)
+        object.__setattr__(self, "socket", socket)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"paths do not change: {name}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Paths) and self._all() == other._all()
+
+    def __hash__(self) -> int:
+        return hash(self._all())
+
+    def __repr__(self) -> str:
+        return f"Paths({', '.join(repr(str(path)) for path in self._all())})"
+
+    def _all(self) -> tuple[Path, ...]:
+        return self.config_file, self.state_directory, self.socket
+
+    @property
+    def runtime_directory(self) -> Path:
+        """Holds the socket and nothing else."""
+        return self.socket.parent
+
+    @property
+    def lock_file(self) -> Path:
+        """Its holder is the station."""
+        return self.state_directory / "station.lock"
+
+    @property
+    def log_file(self) -> Path:
+        """What a station without a terminal has to say."""
+        return self.state_directory / "mms.log"
+
+    @property
+    def http_token_file(self) -> Path:
+        """The token of the loopback endpoint."""
+        return self.state_directory / "http-token"
+
+    @property
+    def calls_database(self) -> Path:
+        """The recorded calls."""
+        return self.state_directory / "calls.sqlite3"
+
+    @property
+    def catalogue_file(self) -> Path:
+        """The last known tools of each upstream."""
+        return self.state_directory / "catalogue.json"
 
 
 class UnsafeDirectoryError(PermissionError):
@@ -69,18 +112,7 @@ def paths_for(environ: Mapping[str, str], *, platform: str = sys.platform) -> Pa
             runtime = Path(session) / "mms"
         else:
             runtime = state / "run"
-    socket = _short_enough(runtime / "mms.sock")
-    return Paths(
-        config_file=config,
-        state_directory=state,
-        runtime_directory=socket.parent,
-        socket=socket,
-        lock_file=state / "station.lock",
-        log_file=state / "mms.log",
-        http_token_file=state / "http-token",
-        calls_database=state / "calls.sqlite3",
-        catalogue_file=state / "catalogue.json",
-    )
+    return Paths(config, state, _short_enough(runtime / "mms.sock"))
 
 
 def ensure_private_directory(path: Path) -> None:

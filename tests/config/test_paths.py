@@ -25,7 +25,19 @@ def test_mms_home_holds_everything_of_a_separate_instance() -> None:
     paths = paths_for({"MMS_HOME": "/srv/trial", "XDG_CONFIG_HOME": "/elsewhere"})
     assert paths.config_file == Path("/srv/trial/config.toml")
     assert paths.socket == Path("/srv/trial/run/mms.sock")
-    assert all(path.is_relative_to("/srv/trial") for path in paths)
+    names = [name for name in dir(paths) if not name.startswith("_")]
+    assert len(names) == 9
+    assert all(getattr(paths, name).is_relative_to("/srv/trial") for name in names)
+
+
+def test_paths_are_values_that_do_not_change() -> None:
+    one, same, other = (paths_for({"MMS_HOME": home}) for home in ("/a", "/a", "/b"))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    assert repr(one) == "Paths('/a/config.toml', '/a/state', '/a/run/mms.sock')"
+    with pytest.raises(AttributeError):
+        one.socket = other.socket
 
 
 def test_a_relative_mms_home_is_made_absolute(
@@ -172,6 +184,15 @@ def test_importing_the_paths_loads_nothing_heavy() -> None:
     )
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert "config" in loaded
-    heavy = {"dataclasses", "tomllib", "msgspec", "tomlkit", "watchfiles", "pydantic", "tempfile"}
+    heavy = {
+        "typing",
+        "dataclasses",
+        "tomllib",
+        "msgspec",
+        "tomlkit",
+        "watchfiles",
+        "pydantic",
+        "tempfile",
+    }
     assert not loaded & heavy
-    assert len(loaded) < 10, loaded
+    assert len(loaded) < 5, loaded
