@@ -32,11 +32,11 @@ def run_program(argv: list[str]) -> int:
 
 def _station() -> int:
     """``mms serve``, but not longer than its standard input is open."""
-    from console.cli import main as cli
     from console.demo.lifeline import end_with_input
+    from console.wiring import serve
 
     end_with_input()
-    return cli(["serve"])
+    return serve()
 
 
 def _import_everything() -> None:

@@ -22,6 +22,10 @@ from console.demo.warm import listen
 
 _END_SECONDS = 5.0
 """How long a child may take to end by itself; then it is killed."""
+_STATION_OUTPUT = "station.out"
+_AGENT_OUTPUT = "agent.err"
+_WORDS = 400
+"""Characters of a child's output that a message quotes."""
 _HEADER = "# Written by mms demo; removed with it.\n"
 
 
@@ -38,8 +42,8 @@ class DemoInstance:
     _processes: ExitStack
 
     def start_station(self) -> subprocess.Popen[bytes]:
-        """A station without a screen; its words go to `station_words`."""
-        with self.station_words.open("wb") as words:
+        """A station without a screen; see `words_of_station`."""
+        with (self.home / _STATION_OUTPUT).open("wb") as words:
             return self._start(program("station"), stdout=words, stderr=words)
 
     def start_agent(self, *arguments: str) -> subprocess.Popen[bytes]:
@@ -47,18 +51,16 @@ class DemoInstance:
         command = program(
             "agent", "--socket", str(self.paths.socket), *arguments, helper=self.helper
         )
-        with self.agent_words.open("wb") as words:
+        with (self.home / _AGENT_OUTPUT).open("wb") as words:
             return self._start(command, stdout=subprocess.PIPE, stderr=words)
 
-    @property
-    def station_words(self) -> Path:
-        """What the station printed."""
-        return self.home / "station.out"
+    def words_of_station(self) -> str:
+        """The end of what the station printed."""
+        return _last_words(self.home / _STATION_OUTPUT)
 
-    @property
-    def agent_words(self) -> Path:
-        """What the agent printed on standard error."""
-        return self.home / "agent.err"
+    def words_of_agent(self) -> str:
+        """The end of what the agent printed on standard error."""
+        return _last_words(self.home / _AGENT_OUTPUT)
 
     def _start(
         self, command: list[str], *, stdout: IO[bytes] | int, stderr: IO[bytes] | int
@@ -71,7 +73,7 @@ class DemoInstance:
             env=dict(self.environ),
             start_new_session=True,  # ctrl+c in the terminal is for the demo alone
         )
-        self._processes.callback(end, process)
+        self._processes.callback(end, process, _lifeline_of(process))
         return process
 
 
@@ -94,7 +96,8 @@ def demo_instance(environ: Mapping[str, str]) -> Generator[DemoInstance]:
         paths.config_file.touch(mode=0o600)
         paths.config_file.write_text(configuration(upstream_tables(helper)), encoding="utf-8")
         with ExitStack() as processes:
-            processes.callback(end, _start_helper(helper, inner))
+            process = _start_helper(helper, inner)
+            processes.callback(end, process, _lifeline_of(process))
             yield DemoInstance(home, paths, inner, helper, processes)
     finally:
         shutil.rmtree(home, ignore_errors=True)
@@ -113,6 +116,14 @@ def configuration(tables: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def _last_words(file: Path) -> str:
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        text = ""
+    return text[-_WORDS:] or "it said nothing"
+
+
 def _start_helper(helper: Path, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
     with listen(helper) as listener:
         return subprocess.Popen(
@@ -126,10 +137,17 @@ def _start_helper(helper: Path, environ: Mapping[str, str]) -> subprocess.Popen[
         )
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def _lifeline_of(process: subprocess.Popen[bytes]) -> IO[bytes]:
+    """Take a child's input out of the hands of `subprocess`, whose ``communicate`` would close it."""
+    lifeline = process.stdin
+    assert lifeline is not None, "every child of the demo is started with a pipe"
+    process.stdin = None
+    return lifeline
+
+
+def end(process: subprocess.Popen[bytes], lifeline: IO[bytes]) -> None:
     """End a child: first its input, on which it ends by itself, then by force."""
-    if process.stdin:
-        process.stdin.close()
+    lifeline.close()
     try:
         process.wait(_END_SECONDS)
     except subprocess.TimeoutExpired:

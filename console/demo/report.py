@@ -118,9 +118,9 @@ def _parsed(text: str) -> dict[str, Any] | None:
 
 def _sums(report: Report) -> str:
     total = len(report.calls)
-    failed = report.tool_errors
+    scripted = "" if report.problems else ", as scripted"
     return (
-        f"{total} calls ({failed} tool errors, as scripted), "
+        f"{total} calls ({report.tool_errors} tool errors{scripted}), "
         f"{size(sum(call.bytes for call in report.calls))} and "
         f"{count(sum(call.tokens for call in report.calls))} tokens in answers, "
         f"{report.seconds:.1f} s"

@@ -6,32 +6,55 @@ import asyncio
 import json as jsonlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType
 
 from console.demo.instance import DemoInstance, demo_instance
 from console.demo.report import Report, ReportedCall, as_json, as_text
-from console.demo.script import CALLS
+from console.demo.script import CALLS, TOOL_ERRORS
 from console.station import Station, StationUnavailable
 from proxy.model import CallQuery, CallRecord
 
 _SCRIPT_SECONDS = 120.0
 """The script, back to back, takes about two seconds."""
+_START_SECONDS = 20.0
 _RECORDED_SECONDS = 10.0
 """How long the recorder may take to count and write the last calls."""
 
 
 def run_on_screen() -> int:
-    """Open the console on a temporary station with the agent at work; its exit code."""
-    from console.cli import main as cli
+    """Open the console on a station of the demo's with the agent at work; its exit code.
 
-    with demo_instance(os.environ) as demo, _environment(demo.environ):
+    The station is a process of its own and the console attaches to it. So both start at the same time,
+    and leaving just leaves: a demo is never kept running behind the person's back.
+    """
+    with _ending_on_signals(), demo_instance(os.environ) as demo:
+        station = demo.start_station()
         demo.start_agent("--pace", "1", "--forever")
-        return cli([])
+        from console.opening import open_console  # takes as long as the station's start
+
+        if not _answers(demo, station):
+            sys.stderr.write(f"mms: the demo cannot start: {demo.words_of_station()}\n")
+            return 1
+        open_console(demo.environ)
+    return 0
+
+
+def _answers(demo: DemoInstance, station: subprocess.Popen[bytes]) -> bool:
+    """Wait until the station accepts connections; false when it ended or takes too long."""
+    end = time.monotonic() + _START_SECONDS
+    while station.poll() is None and time.monotonic() < end:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            if line.connect_ex(str(demo.paths.socket)) == 0:
+                return True
+        time.sleep(0.01)
+    return False
 
 
 def run_to_report(*, json: bool) -> int:
@@ -50,6 +73,9 @@ def run_to_report(*, json: bool) -> int:
         if len(calls) != CALLS:
             problems.append(f"the station recorded {len(calls)} calls of {CALLS}")
         report = Report(calls, seconds, tuple(problems))
+        if not problems and report.tool_errors != TOOL_ERRORS:
+            wrong = f"{report.tool_errors} recorded tool errors instead of {TOOL_ERRORS}"
+            report = replace(report, problems=(wrong,))
     sys.stdout.write((as_json(report) if json else as_text(report)) + "\n")
     return 1 if report.problems else 0
 
@@ -66,8 +92,7 @@ def _problems_of(
     try:
         told = jsonlib.loads(output)
     except ValueError:
-        words = demo.agent_words.read_text(errors="replace").strip()
-        problems.append(f"the agent ended with code {agent.returncode}: {words[-400:]}")
+        problems.append(f"the agent ended with code {agent.returncode}: {demo.words_of_agent()}")
     else:
         if told["failure"]:
             problems.append(str(told["failure"]))
@@ -75,8 +100,9 @@ def _problems_of(
             f"{call['tool']} {call['surprise']}" for call in told["calls"] if call["surprise"]
         ]
     if station.poll() is not None:
-        words = demo.station_words.read_text(errors="replace").strip()
-        problems.append(f"the station ended with code {station.returncode}: {words[-400:]}")
+        problems.append(
+            f"the station ended with code {station.returncode}: {demo.words_of_station()}"
+        )
     return problems
 
 
@@ -108,19 +134,6 @@ async def _all_records(station: Station) -> tuple[CallRecord, ...]:
 async def _with_arguments(station: Station, record: CallRecord) -> ReportedCall:
     detail = await station.call(record.id)
     return ReportedCall(record, (detail.arguments if detail else None) or "")
-
-
-@contextmanager
-def _environment(environ: Mapping[str, str]) -> Generator[None]:
-    """Run with exactly these variables."""
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(environ)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 @contextmanager

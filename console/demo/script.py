@@ -111,5 +111,6 @@ SCRIPT: tuple[Step, ...] = (
 """The whole investigation."""
 
 CALLS = sum(len(step.calls) for step in SCRIPT)
+TOOL_ERRORS = sum(call.fails for step in SCRIPT for call in step.calls)
 SECONDS = sum(step.pause_seconds for step in SCRIPT)
 """The pauses alone."""
