@@ -37,6 +37,7 @@ _LONGEST_ERROR = 500
 """Characters of an error that are kept."""
 _LONGEST_NAME = 256
 """Characters of a host's, upstream's or tool's name that are kept."""
+_FAULT_SECONDS = 0.2
 _BREATH_CALLS = 16
 _BREATH_SECONDS = 0.0002
 """After so many calls the thread sleeps so long: the engine's loop gets the interpreter at once."""
@@ -63,6 +64,10 @@ class CallObservation:
     """The raw JSON of the arguments; may be empty."""
     result: bytes
     """The raw JSON of the ``result`` or ``error`` member of the answer; empty when there was none."""
+
+
+def _size(call: CallObservation) -> int:
+    return len(call.arguments) + len(call.result)
 
 
 def _nobody(_records: tuple[CallRecord, ...]) -> None:
@@ -111,7 +116,9 @@ class Recorder:
         self._bytes_out = 0
         self._refused = 0
         self._stopping = False
-        self._broken = ""
+        self._abandoned = 0
+        self._in_hand: list[CallObservation] = []
+        self._fault = ""
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -200,12 +207,12 @@ class Recorder:
     @property
     def unrecorded(self) -> int:
         """Calls that are not in the store: refused, dropped, or waiting for a disk to work again."""
-        return self._refused + self._writer.unrecorded
+        return self._refused + self._abandoned + self._writer.unrecorded
 
     @property
     def problem(self) -> str:
         """Why the store is not working, for a person; empty while all is well."""
-        return self._broken or self._writer.problem
+        return self._fault or self._writer.problem
 
     def apply_history(self, history: HistorySettings) -> None:
         """New limits; old calls are deleted soon, texts over the new bound go at once."""
@@ -220,24 +227,31 @@ class Recorder:
     def _run(self) -> None:
         try:
             self._writer.open()
-            while True:
-                more = self._writer.tidy()
-                retry = self._writer.retry_in()
-                self._wait(_BATCH_SECONDS if more else _IDLE_SECONDS if retry is None else retry)
-                batch = self._take()
-                if batch:
-                    self._record(batch)
-                elif self._stopping:
-                    return
-        except Exception as error:  # the thread's edge: calls go on whatever happens in here
-            self._capacity = 0
-            self._refused += len(self._queue)
-            self._queue.clear()
-            self._broken = f"Recording of calls ended by a fault in mms: {error!r}. Restart mms."
-            _log.exception("recording of calls ended")
+            while not (self._stopping and not self._queue):
+                try:
+                    self._step()
+                except (
+                    Exception
+                ) as error:  # the thread's edge: one batch is lost, not the recording
+                    self._abandoned += len(self._in_hand)
+                    self._fault = f"Calls were lost to the history by a fault in mms: {error!r}."
+                    _log.exception("a batch of calls was not recorded")
+                    time.sleep(_FAULT_SECONDS)
+                finally:
+                    self._bytes_out += sum(map(_size, self._in_hand))
+                    self._in_hand = []
         finally:
             self._writer.close()
             self._count.close()
+
+    def _step(self) -> None:
+        more = self._writer.tidy()
+        retry = self._writer.retry_in()
+        self._wait(_BATCH_SECONDS if more else _IDLE_SECONDS if retry is None else retry)
+        self._in_hand = self._take()
+        if self._in_hand:
+            self._record(self._in_hand)
+            self._fault = ""
 
     def _wait(self, idle_seconds: float) -> None:
         """Until a batch is full, or `_BATCH_SECONDS` after its first call, or for nothing."""
@@ -255,7 +269,7 @@ class Recorder:
         while self._queue and len(batch) < BATCH and size < _BATCH_BYTES:
             call = self._queue.popleft()
             batch.append(call)
-            size += len(call.arguments) + len(call.result)
+            size += _size(call)
         return batch
 
     def _record(self, batch: list[CallObservation]) -> None:
@@ -263,7 +277,6 @@ class Recorder:
         records = tuple(map(self._record_of, batch, measured))
         for call, record in zip(batch, records, strict=True):
             self._ring.put(RecentCall(record, call.arguments, call.result))
-            self._bytes_out += len(call.arguments) + len(call.result)
         self._sums.include(records)
         self._writer.write(records)
         try:

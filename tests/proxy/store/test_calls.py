@@ -195,7 +195,7 @@ def test_cleaned_text_is_what_sqlite_takes(text: str) -> None:
 
 
 def test_totals_are_added_per_day(file: Path, connection: sqlite3.Connection, record: Make) -> None:
-    noon = 1_700_006_400.0
+    noon = 1_700_049_600.0
     first = (record(1, started_at=noon), record(2, started_at=noon, outcome=Outcome.TIMEOUT))
     second = (record(3, started_at=noon), record(4, started_at=noon - 86_400))
     for batch in (first, second):

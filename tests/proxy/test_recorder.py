@@ -1,0 +1,530 @@
+"""The recorder: cheap for the engine, complete for the person, unharmed by whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.schema import HistorySettings
+from proxy import recorder as recorder_module
+from proxy.model import CallQuery, CallRecord, Outcome, Sizes
+from proxy.recorder import CallObservation, Recorder
+from proxy.redact import Redactor
+from proxy.store.calls import read_calls, read_totals
+
+ROOT = Path(__file__).resolve().parents[2]
+WAIT = 10.0
+"""Seconds after which a test gives up."""
+
+RESULT = b'{"content":[{"type":"text","text":"one two three"}],"structuredContent":{"n":1}}'
+
+
+class Words:
+    """Counts words; can be held up, and remembers that it was closed."""
+
+    def __init__(self) -> None:
+        self.free = threading.Event()
+        self.free.set()
+        self.entered = threading.Event()
+        self.closed = False
+
+    def __call__(self, texts: Sequence[str], /) -> Sequence[int]:
+        self.entered.set()
+        assert self.free.wait(WAIT)
+        return [len(text.split()) for text in texts]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Bench:
+    """A recorder on a file, with a clock that the test sets."""
+
+    def __init__(self, database: Path) -> None:
+        self.database = database
+        self.now = 1_700_049_630.0
+        self.count = Words()
+        self.batches: queue.Queue[tuple[CallRecord, ...]] = queue.Queue()
+        self.running: list[Recorder] = []
+
+    def recorder(self, history: HistorySettings | None = None, **options: Any) -> Recorder:
+        options.setdefault("count", self.count)
+        options.setdefault("on_recorded", self.batches.put)
+        recorder = Recorder(
+            self.database,
+            history=history or HistorySettings(),
+            clock=lambda: self.now,
+            **options,
+        )
+        recorder.start()
+        self.running.append(recorder)
+        return recorder
+
+    def observe(self, recorder: Recorder, count: int = 1, **changes: Any) -> list[int]:
+        ids = []
+        for _ in range(count):
+            fields: dict[str, Any] = {
+                "id": recorder.next_call_id(),
+                "started_at": self.now,
+                "duration_ms": 12.5,
+                "host": "claude-code",
+                "session": 3,
+                "upstream": "files",
+                "tool": "read_file",
+                "outcome": Outcome.OK,
+                "error": "",
+                "arguments": b'{"path": "a b"}',
+                "result": RESULT,
+            }
+            recorder.observe(CallObservation(**{**fields, **changes}))
+            ids.append(fields["id"])
+        return ids
+
+    def recorded(self, count: int) -> list[CallRecord]:
+        """The next ``count`` records."""
+        records: list[CallRecord] = []
+        while len(records) < count:
+            records += self.batches.get(timeout=WAIT)
+        assert len(records) == count
+        return records
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(tmp_path / "state" / "calls.db")
+    yield bench
+    bench.count.free.set()
+    for recorder in bench.running:
+        assert recorder.stop(WAIT)
+
+
+def test_a_call_is_measured_stored_summed_and_reported(bench: Bench) -> None:
+    recorder = bench.recorder()
+    bench.observe(recorder)
+    (record,) = bench.recorded(1)
+    assert record == CallRecord(
+        id=1,
+        started_at=bench.now,
+        duration_ms=12.5,
+        host="claude-code",
+        session=3,
+        upstream="files",
+        tool="read_file",
+        outcome=Outcome.OK,
+        error="",
+        arguments=Sizes(14, 14, 2),
+        text=Sizes(13, 13, 3),
+        structured=Sizes(7, 7, 1),
+        other_bytes=0,
+    )
+    assert recorder.calls(CallQuery()) == (record,)
+    today = recorder.totals_today()
+    assert (today.calls, today.tokens_in, today.tokens_out, today.bytes_out) == (1, 2, 4, 20)
+    assert recorder.totals_all_time() == today
+    minutes = recorder.minutes()
+    assert len(minutes) == 60
+    assert [minute.start for minute in minutes] == [
+        1_700_049_600.0 - 60 * n for n in range(59, -1, -1)
+    ]
+    assert [minute.calls for minute in minutes[-2:]] == [0, 1]
+    assert recorder.unrecorded == 0
+    assert recorder.problem == ""
+
+
+def test_a_restart_keeps_totals_minutes_and_rising_ids(bench: Bench) -> None:
+    first = bench.recorder()
+    ids = bench.observe(first, 3)
+    first.stop(WAIT)
+    bench.now += 120
+    second = bench.recorder()
+    assert second.totals_all_time().calls == 3
+    assert second.totals_today().calls == 3
+    assert [minute.calls for minute in second.minutes(4)] == [0, 3, 0, 0]
+    assert bench.observe(second, 2) == [ids[-1] + 1, ids[-1] + 2]
+    second.stop(WAIT)
+    assert second.totals_all_time().calls == 5
+    assert read_totals(bench.database, now=bench.now).all_time.calls == 5
+
+
+def test_a_new_day_begins_at_midnight_and_old_days_stay(bench: Bench) -> None:
+    recorder = bench.recorder()
+    bench.observe(recorder, 2)
+    bench.recorded(2)
+    bench.now += 86_400
+    assert recorder.totals_today().calls == 0
+    bench.observe(recorder)
+    bench.recorded(1)
+    assert recorder.totals_today().calls == 1
+    bench.now -= 2 * 86_400
+    assert recorder.totals_today().calls == 0
+    assert recorder.totals_all_time().calls == 3
+
+
+def test_stopping_writes_everything_that_was_observed(bench: Bench) -> None:
+    recorder = bench.recorder()
+    ids = bench.observe(recorder, 2_000)
+    assert recorder.stop(WAIT)
+    assert bench.count.closed
+    stored = read_calls(bench.database, CallQuery(limit=10_000))
+    assert [call.id for call in stored] == ids[::-1]
+    bench.observe(recorder)
+    assert recorder.unrecorded == 1
+
+
+def test_stopping_twice_and_before_the_start_is_harmless(bench: Bench, tmp_path: Path) -> None:
+    recorder = bench.recorder()
+    assert recorder.stop(WAIT)
+    assert recorder.stop(WAIT)
+    assert Recorder(tmp_path / "x.db", history=HistorySettings(), count=Words()).stop(WAIT)
+
+
+def test_observing_costs_the_engine_microseconds_and_batches_are_bounded(bench: Bench) -> None:
+    recorder = bench.recorder()
+    calls = [
+        CallObservation(
+            recorder.next_call_id(), bench.now, 1.0, "h", 1, "u", "t", Outcome.OK, "", b"{}", RESULT
+        )
+        for _ in range(5_000)
+    ]
+    begin = time.thread_time()
+    for call in calls:
+        recorder.observe(call)
+    each = (time.thread_time() - begin) / len(calls)
+    assert each < 30e-6
+    seen = 0
+    while seen < 5_000:
+        batch = bench.batches.get(timeout=WAIT)
+        assert len(batch) <= 512
+        seen += len(batch)
+    assert recorder.unrecorded == 0
+
+
+def test_over_the_bound_calls_are_counted_and_nothing_waits(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "MOST_WAITING_CALLS", 10)
+    recorder = bench.recorder()
+    bench.count.free.clear()
+    bench.observe(recorder)
+    assert bench.count.entered.wait(WAIT)
+    bench.observe(recorder, 15)
+    assert recorder.unrecorded == 5
+    bench.count.free.set()
+    bench.recorded(11)
+
+
+def test_over_the_bound_in_bytes_calls_are_counted_too(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "MOST_WAITING_BYTES", 10_000)
+    recorder = bench.recorder()
+    bench.count.free.clear()
+    bench.observe(recorder)
+    assert bench.count.entered.wait(WAIT)
+    bench.observe(recorder, 4, result=b"x" * 4_000)
+    assert recorder.unrecorded == 2
+    bench.count.free.set()
+    bench.recorded(3)
+    bench.observe(recorder, 1, result=b"x" * 50_000)
+    assert bench.recorded(1)[0].text.bytes == 50_000
+
+
+def test_texts_of_recent_calls_are_shown_redacted(bench: Bench) -> None:
+    recorder = bench.recorder(redact=Redactor(frozenset({"hunter-two"})).redact)
+    (call,) = bench.observe(
+        recorder, arguments=b'{"q":"hunter-two"}', result=b'{"content":[],"x":"hunter-two"}'
+    )
+    (record,) = bench.recorded(1)
+    detail = recorder.detail(call)
+    assert detail is not None
+    assert detail.record == record
+    assert "hunter-two" not in f"{detail.arguments}{detail.result}"
+    recorder.apply_redaction(lambda text: text.upper())
+    detail = recorder.detail(call)
+    assert detail is not None
+    assert detail.arguments == '{\n  "Q": "HUNTER-TWO"\n}'
+
+
+def test_texts_are_gone_after_a_restart_and_over_the_bound_but_the_call_stays(bench: Bench) -> None:
+    recorder = bench.recorder(HistorySettings(payload_memory_bytes=3_000))
+    ids = bench.observe(recorder, 5)
+    bench.recorded(5)
+    oldest, newest = recorder.detail(ids[0]), recorder.detail(ids[-1])
+    assert oldest is not None
+    assert newest is not None
+    assert oldest.result is None
+    assert oldest.arguments is None
+    assert newest.result is not None
+    assert recorder.detail(999) is None
+    recorder.apply_history(HistorySettings(payload_memory_bytes=0))
+    newest = recorder.detail(ids[-1])
+    assert newest is not None
+    assert newest.result is None
+
+
+def test_errors_are_stored_in_one_line_without_secrets(bench: Bench) -> None:
+    recorder = bench.recorder(redact=Redactor(frozenset({"hunter-two"})).redact)
+    bench.observe(
+        recorder,
+        outcome=Outcome.ERROR,
+        error="no\n  entry for hunter-two \x00\ud800" + "x" * 9_000,
+        tool="t" * 5_000,
+    )
+    recorder.stop(WAIT)
+    (stored,) = read_calls(bench.database, CallQuery())
+    assert stored.error.startswith("no entry for ")
+    assert "hunter" not in stored.error
+    assert "\n" not in stored.error
+    assert len(stored.error) == 500
+    assert len(stored.tool) == 256
+    assert b"hunter-two" not in bench.database.read_bytes()
+
+
+def test_calls_that_wait_for_the_disk_are_seen_like_the_others(bench: Bench) -> None:
+    bench.database.parent.write_text("in the way")
+    recorder = bench.recorder()
+    ids = bench.observe(recorder, 3)
+    bench.observe(recorder, tool="other")
+    bench.recorded(4)
+    assert recorder.unrecorded == 4
+    assert "cannot be used" in recorder.problem
+    assert [call.id for call in recorder.calls(CallQuery(tool="read*", limit=2))] == ids[:0:-1]
+    assert recorder.totals_today().calls == 4
+    assert recorder.detail(ids[0]) is not None
+    bench.database.parent.unlink()
+    assert recorder.stop(WAIT)
+    assert recorder.unrecorded == 0
+    assert len(read_calls(bench.database, CallQuery())) == 4
+
+
+def test_recording_resumes_by_itself(bench: Bench) -> None:
+    bench.database.parent.write_text("in the way")
+    recorder = bench.recorder()
+    bench.observe(recorder)
+    bench.recorded(1)
+    bench.database.parent.unlink()
+    deadline = time.monotonic() + WAIT
+    while recorder.problem and time.monotonic() < deadline:
+        bench.observe(recorder)
+        bench.batches.get(timeout=WAIT)
+    assert recorder.problem == ""
+    assert recorder.unrecorded == 0
+
+
+def test_ids_stay_unique_when_the_old_history_could_not_be_read_at_the_start(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = bench.recorder()
+    bench.observe(first, 5)
+    first.stop(WAIT)
+
+    def busy(*_: object, **__: object) -> None:
+        raise recorder_module.StoreUnavailable("locked")
+
+    monkeypatch.setattr(recorder_module, "read_history", busy)
+    second = bench.recorder()
+    bench.observe(second, 5)
+    second.stop(WAIT)
+    assert len(read_calls(bench.database, CallQuery())) == 10
+    assert second.unrecorded == 0
+    assert second.totals_all_time().calls == 10
+
+
+def test_a_damaged_history_is_set_aside_and_recording_goes_on(bench: Bench) -> None:
+    bench.database.parent.mkdir()
+    bench.database.write_bytes(b"no database" * 1_000)
+    recorder = bench.recorder()
+    bench.observe(recorder)
+    bench.recorded(1)
+    assert "damaged-" in recorder.problem
+    assert recorder.unrecorded == 0
+    assert len(recorder.calls(CallQuery())) == 1
+
+
+def test_a_listener_that_fails_does_not_end_the_recording(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: queue.Queue[int] = queue.Queue()
+
+    def listener(records: tuple[CallRecord, ...]) -> None:
+        seen.put(len(records))
+        raise RuntimeError("the loop is closed")
+
+    recorder = bench.recorder(on_recorded=listener)
+    for _ in range(2):
+        bench.observe(recorder)
+        assert seen.get(timeout=WAIT) == 1
+    recorder.stop(WAIT)
+    assert len(read_calls(bench.database, CallQuery())) == 2
+    assert "listener" in caplog.text
+
+
+def test_a_fault_inside_costs_one_batch_and_is_told(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    class BrokenOnce(Words):
+        def __call__(self, texts: Sequence[str], /) -> Sequence[int]:
+            if not self.entered.is_set():
+                self.entered.set()
+                raise ZeroDivisionError
+            assert self.free.wait(WAIT)
+            return super().__call__(texts)
+
+    count = BrokenOnce()
+    count.free.clear()
+    recorder = bench.recorder(count=count)
+    bench.observe(recorder)
+    assert count.entered.wait(WAIT)
+    bench.observe(recorder)
+    count.free.set()
+    bench.recorded(1)
+    assert recorder.unrecorded == 1
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_fault_that_stays_is_told_and_does_not_keep_the_thread_alive(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken(Words):
+        def __call__(self, texts: Sequence[str], /) -> Sequence[int]:
+            raise ZeroDivisionError
+
+    recorder = bench.recorder(count=Broken())
+    bench.observe(recorder, 3)
+    assert recorder.stop(WAIT)
+    assert "fault in mms" in recorder.problem
+    assert recorder.unrecorded == 3
+    assert caplog.records
+
+
+def test_new_limits_delete_old_calls_while_running(bench: Bench) -> None:
+    recorder = bench.recorder()
+    bench.observe(recorder, 300)
+    bench.recorded(300)
+    recorder.apply_history(HistorySettings(max_calls=100))
+    deadline = time.monotonic() + WAIT
+    while len(recorder.calls(CallQuery(limit=1_000))) > 100 and time.monotonic() < deadline:
+        bench.observe(recorder)
+        bench.recorded(1)
+    assert len(recorder.calls(CallQuery(limit=1_000))) <= 100
+    assert recorder.totals_all_time().calls > 300
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b"",
+        b"\xff\xfe",
+        b"{",
+        b"[" * 50_000,
+        b'{"content":[{"type":"text","text":"\\ud800"}]}',
+        b"NaN",
+    ],
+)
+def test_odd_answers_are_recorded(bench: Bench, odd: bytes) -> None:
+    recorder = bench.recorder()
+    (call,) = bench.observe(recorder, arguments=odd, result=odd)
+    bench.recorded(1)
+    assert recorder.detail(call) is not None
+    assert recorder.problem == ""
+
+
+def test_the_real_count_is_the_default(bench: Bench) -> None:
+    recorder = bench.recorder(count=None)
+    bench.observe(
+        recorder, result=json.dumps({"content": [{"type": "text", "text": "hello world"}]}).encode()
+    )
+    (record,) = bench.recorded(1)
+    assert record.text == Sizes(11, 11, 2)
+
+
+def test_a_kill_between_batches_loses_no_reported_call(tmp_path: Path) -> None:
+    database = tmp_path / "calls.db"
+    program = """
+        import sys, time
+        from pathlib import Path
+        from config.schema import HistorySettings
+        from proxy.model import Outcome
+        from proxy.recorder import CallObservation, Recorder
+        from tests.proxy.test_recorder import RESULT, Words
+
+        def told(records):
+            print(records[-1].id, flush=True)
+
+        recorder = Recorder(
+            Path(sys.argv[1]), history=HistorySettings(), count=Words(), on_recorded=told
+        )
+        recorder.start()
+        while True:
+            for _ in range(100):
+                recorder.observe(CallObservation(
+                    recorder.next_call_id(), time.time(), 1.0, "h", 1, "u", "t", Outcome.OK, "",
+                    b"{}", RESULT,
+                ))
+            time.sleep(0.01)
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program), str(database)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as writer:
+        assert writer.stdout is not None
+        for line in writer.stdout:
+            if int(line) > 1_000:
+                os.kill(writer.pid, signal.SIGKILL)
+                break
+        told = [int(line), *map(int, writer.stdout.read().split())][-1]
+
+    recorder = Recorder(database, history=HistorySettings(), count=Words())
+    recorder.start()
+    after = recorder.next_call_id()
+    recorder.stop(WAIT)
+    assert recorder.problem == ""
+    stored = {call.id for call in read_calls(database, CallQuery(limit=10_000))}
+    assert set(range(1, told + 1)) <= stored
+    assert after == max(stored) + 1
+    assert read_totals(database, now=time.time()).all_time.calls == len(stored)
+
+
+def test_readers_work_beside_the_running_recorder(bench: Bench) -> None:
+    recorder = bench.recorder()
+    done = threading.Event()
+    failures: list[BaseException] = []
+
+    def read(what: Callable[[], object]) -> None:
+        try:
+            while not done.is_set():
+                what()
+        except BaseException as error:  # handed to the test's own thread
+            failures.append(error)
+
+    threads = [
+        threading.Thread(target=read, args=(what,))
+        for what in (
+            lambda: read_calls(bench.database, CallQuery()),
+            lambda: recorder.calls(CallQuery(text="files")),
+            lambda: recorder.minutes(),
+        )
+    ]
+    for thread in threads:
+        thread.start()
+    bench.observe(recorder, 1_000)
+    bench.recorded(1_000)
+    done.set()
+    for thread in threads:
+        thread.join(WAIT)
+    assert failures == []
+    assert recorder.unrecorded == 0
