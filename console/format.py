@@ -27,8 +27,17 @@ def count(value: int) -> str:
     for limit, divisor, unit in ((1e6, 1e3, "k"), (1e9, 1e6, "M"), (1e12, 1e9, "G")):
         scaled = value / divisor
         if value < limit and round(scaled) < 1000:
-            return f"{scaled:.1f}{unit}" if scaled < 10 else f"{scaled:.0f}{unit}"
+            return _scaled(scaled) + unit
     return f"{value / 1e12:.1f}T"
+
+
+def brief(value: int) -> str:
+    """A number in at most five cells, for the edge of a chart: ``980``, ``9.8k``, ``48k``."""
+    return count(value) if value < 1000 or value >= 100_000 else _scaled(value / 1000) + "k"
+
+
+def _scaled(value: float) -> str:
+    return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
 
 
 def size(value: int) -> str:

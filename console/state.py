@@ -237,7 +237,7 @@ def _merge(known: tuple[CallRecord, ...], more: tuple[CallRecord, ...]) -> tuple
     """Both by id, each once, the newest `MAX_CALLS`."""
     if not more:
         return known
-    ordered = sorted(more, key=lambda record: record.id)
+    ordered = sorted({record.id: record for record in more}.values(), key=lambda one: one.id)
     if not known or ordered[0].id > known[-1].id:
         return (*known, *ordered)[-MAX_CALLS:]
     out: list[CallRecord] = []

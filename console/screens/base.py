@@ -118,9 +118,10 @@ class MainScreen(Screen[None]):
     def key_hints(self) -> list[KeyHint]:
         """The footer's entries: those of this screen, then those that work everywhere."""
         if isinstance(self.focused, Input):
+            enter, escape = self.typing_words()
             return [
-                KeyHint("Enter", "keep", 50, "", False, dim=False),
-                KeyHint("Esc", "clear", 50, "", False, dim=False),
+                KeyHint("Enter", enter, 50, "", on_app=False),
+                KeyHint("Esc", escape, 50, "", on_app=False),
             ]
         shown: list[KeyHint] = []
         scopes = (keys.LISTS, self.SCOPE, keys.EVERYWHERE)
@@ -146,6 +147,10 @@ class MainScreen(Screen[None]):
                     )
                 )
         return shown
+
+    def typing_words(self) -> tuple[str, str]:
+        """What Enter and Esc do while a person types."""
+        return "keep", "clear"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """True: possible; ``None``: not now, shown dimmed; false: not offered."""
@@ -215,7 +220,9 @@ def status_parts(state: ConsoleState, now: float) -> list[tuple[Cell, ...]]:
         (
             Cell(f"{ready}/{used}", Tone.GOOD if ready == used else Tone.WARN),
             Cell(" upstreams ready"),
-        ),
+        )
+        if used
+        else (Cell("no upstreams", Tone.MUTED),),
         (Cell(fmt.plural(len(state.hosts), "host")),),
         (Cell(f"{fmt.count(calls_per_minute(state, now))} calls/min"),),
     ]
@@ -231,17 +238,18 @@ def banner(state: ConsoleState) -> tuple[Cell, ...]:
     if state.link is Link.STOPPING:
         return (Cell("\u2716 ", Tone.BAD), Cell(state.link_reason or "The station stopped."))
     if state.rejected_problems:
-        head = "\u2716 settings rejected, the last good ones stay in force: "
+        text = "settings rejected, the last good ones stay in force: "
         if state.rejected:
             first = state.rejected[0]
             place = first.file.rpartition("/")[2]
             line = f":{first.line}" if first.line is not None else ""
             key = f" {first.key}" if first.key else ""
             more = len(state.rejected) - 1
-            tail = f" (+{more} more, 4 shows all)" if more else " (4 shows it)"
-            reason = safe_line(f"{place}{line}{key}: {first.reason}", 200)
-            return (Cell(head, Tone.BAD), Cell(reason + tail))
-        return (Cell(head, Tone.BAD), Cell("4 shows what is wrong."))
+            text += safe_line(f"{place}{line}{key}: {first.reason}", 200)
+            text += f" (+{more} more, 4 shows all)" if more else " (4 shows it)"
+        else:
+            text += "4 shows what is wrong."
+        return (Cell("\u2716 ", Tone.BAD), Cell(text, Tone.BAD))
     if state.unrecorded_calls:
         number = fmt.plural(state.unrecorded_calls, "call was", "calls were")
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
 from textual.containers import Vertical
@@ -123,11 +124,22 @@ class CallScreen(MainScreen):
             self.redraw()
 
 
+def pretty(text: str) -> str:
+    """JSON on several lines, so that it can be read; anything else as it is."""
+    if "\n" in text or text[:1] not in ("{", "[") or len(text) > _SHOWN_CHARACTERS:
+        return text
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _text(text: str | None) -> list[TextLine]:
     if text is None:
         return [(Cell("  no longer in the station's memory", Tone.MUTED),)]
     if not text.strip():
         return [(Cell("  empty", Tone.MUTED),)]
+    text = pretty(text.strip("\n"))
     lines = lines_of(text[:_SHOWN_CHARACTERS], indent="  ")
     if len(text) > _SHOWN_CHARACTERS:
         left = fmt.plural(len(text) - _SHOWN_CHARACTERS, "more character")

@@ -30,12 +30,12 @@ COLUMNS = (
     Column("upstream", 10, flex=1, most=20),
     Column("tool", 14, flex=3, most=32),
     Column("ms", 7, right=True),
-    Column("in", 5, right=True, drop=3),
-    Column("out", 6, right=True),
+    Column("tok in", 6, right=True, drop=3),
+    Column("tok out", 7, right=True),
     Column("result", 10),
     Column("why", 16, flex=4, drop=5),
 )
-"""``in`` and ``out`` are tokens of arguments and answer."""
+"""Tokens of the arguments and of the answer, structured content included."""
 
 PAGE = 500
 """Calls read from the store at once."""
@@ -306,7 +306,7 @@ def summary(record: CallRecord, now: float, tz: tzinfo) -> list[TextLine]:
         ),
     ]
     if record.error:
-        lines.append((Cell(record.error, sign.tone),))
+        lines.append((Cell(safe_line(record.error, 600), sign.tone),))
     elif record.outcome is not Outcome.OK:
         lines.append((Cell(ENDINGS[record.outcome], Tone.MUTED),))
     return lines

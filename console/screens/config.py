@@ -24,11 +24,11 @@ from proxy.model import SettingProblem, SettingRow, SettingsView
 
 COLUMNS = (
     Column("", 1),
-    Column("key", 24, flex=4, most=48),
+    Column("key", 32, flex=4, most=48),
     Column("value", 12, flex=3, most=40),
     Column("source", 12),
     Column("where", 14, flex=2, drop=3),
-    Column("takes effect", 12, drop=2),
+    Column("effect", 7, drop=2),
 )
 
 _SECRET = ("\u2039", "\u00ab")
@@ -130,9 +130,9 @@ class ConfigScreen(MainScreen):
         glyph = "\u2716" if wrong else "\u25cf" if changed else " "
         mark = Cell(glyph, Tone.BAD if wrong else Tone.ACCENT)
         if row.reserved:
-            effect = Cell("not yet used", Tone.MUTED)
+            effect = Cell("unused", Tone.MUTED)
         else:
-            effect = Cell("live" if row.live else "at restart", Tone.MUTED)
+            effect = Cell("live" if row.live else "restart", Tone.MUTED)
         place = row.where.rpartition("/")[2] if row.source.endswith("file") else row.where
         return (
             mark,
@@ -204,6 +204,9 @@ class ConfigScreen(MainScreen):
         if action == "unset":
             return None if row is None or not row.source.startswith("user") else True
         return super().check_action(action, parameters)
+
+    def typing_words(self) -> tuple[str, str]:
+        return ("save", "cancel") if self._edit.is_open else super().typing_words()
 
     def offers_open(self) -> bool:
         return False

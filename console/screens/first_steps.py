@@ -134,6 +134,7 @@ class ImportDialog(ModalScreen["tuple[str, ...] | None"]):
             )
 
     def on_mount(self) -> None:
+        self._table.styles.height = max(3, len(self._candidates) + 1)
         self._table.show(self._candidates)
 
     def _cells(self, one: ImportCandidate) -> tuple[Cell, ...]:

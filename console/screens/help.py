@@ -58,7 +58,7 @@ class HelpScreen(ModalScreen[None]):
     def _show(self, words: str) -> None:
         app = cast("ConsoleApp", self.app)  # pyright: ignore[reportUnknownMemberType]  # Textual leaves App's result type open
         lines: list[TextLine] = []
-        for title, entries in help_sections(self._scope, app.keymap):
+        for title, entries in help_sections(self._scope, app.keymap, wide=self.size.width >= 100):
             hits = [
                 entry
                 for entry in entries
@@ -79,11 +79,16 @@ class HelpScreen(ModalScreen[None]):
         self.dismiss(None)
 
 
-def help_sections(scope: str, keymap: keys.Keymap) -> Iterator[tuple[str, list[TextLine]]]:
-    """Title and lines: this screen first, then lists, everywhere, glyphs, filter, other screens."""
+def help_sections(
+    scope: str, keymap: keys.Keymap, *, wide: bool
+) -> Iterator[tuple[str, list[TextLine]]]:
+    """Title and lines: this screen first, then lists, everywhere, glyphs, filter, other screens.
+
+    ``wide``: the ids of actions get a column of their own.
+    """
     for name in (scope, keys.LISTS, keys.EVERYWHERE):
         title = f"{keys.TITLES[name]} (this screen)" if name == scope else keys.TITLES[name]
-        yield title, [_entry(action, keymap) for action in keys.actions(name)]
+        yield title, [_entry(action, keymap, wide) for action in keys.actions(name)]
     yield (
         "states of an upstream",
         [
@@ -104,13 +109,12 @@ def help_sections(scope: str, keymap: keys.Keymap) -> Iterator[tuple[str, list[T
     )
     for name, title in keys.TITLES.items():
         if name not in (scope, keys.LISTS, keys.EVERYWHERE):
-            yield title, [_entry(action, keymap) for action in keys.actions(name)]
+            yield title, [_entry(action, keymap, wide) for action in keys.actions(name)]
 
 
-def _entry(action: keys.Action, keymap: keys.Keymap) -> TextLine:
+def _entry(action: keys.Action, keymap: keys.Keymap, wide: bool) -> TextLine:
     shown = keymap.shown(action, all_keys=True)
-    return (
-        Cell(f"  {shown:<10} ", Tone.KEY),
-        Cell(f"{action.help:<52} ", Tone.NORMAL),
-        Cell(action.id, Tone.MUTED),
-    )
+    key = Cell(f"  {shown:<10} ", Tone.KEY)
+    if wide:
+        return (key, Cell(f"{action.help:<56} "), Cell(action.id, Tone.MUTED))
+    return (key, Cell(f"{action.help} ", Tone.NORMAL), Cell(f"({action.id})", Tone.MUTED))

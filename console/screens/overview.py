@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from console import format as fmt
 from console import keys
+from console.safe import safe_line
 from console.screens.base import MainScreen, entitle
 from console.screens.first_steps import FirstStepsDeeds
 from console.state import ConsoleState, calls_per_minute
@@ -19,7 +20,7 @@ from console.widgets.glyphs import SEVERITIES, STATES
 from console.widgets.linetable import LineTable
 from console.widgets.textpane import EMPTY, TextLine, TextPane
 from console.widgets.tone import Cell, Tone
-from proxy.model import Attention, HostView, UpstreamState, UpstreamView
+from proxy.model import Attention, HostView, RunningCall, UpstreamState, UpstreamView
 
 UPSTREAM_COLUMNS = (
     Column("", 1),
@@ -48,15 +49,11 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             UPSTREAM_COLUMNS, self._upstream_cells, lambda view: view.name, id="main"
         )
         self._attention: LineTable[Attention] = LineTable(
-            (
-                Column("", 1),
-                Column("", 5, drop=3),
-                Column("", 12, flex=1, most=22),
-                Column("", 20, flex=4),
-            ),
+            (Column("", 1), Column("", 5), Column("", 20, flex=1)),
             self._attention_cells,
             lambda item: (item.at, item.subject, item.text),
             header=False,
+            quiet=True,
             empty="Nothing needs you.",
             id="attention",
         )
@@ -70,8 +67,18 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             self._host_cells,
             lambda host: host.session,
             header=False,
+            quiet=True,
             empty="No host is connected.",
             id="hosts",
+        )
+        self._in_flight: LineTable[RunningCall] = LineTable(
+            (Column("", 5, right=True), Column("", 12, flex=1)),
+            self._running_cells,
+            lambda call: call.id,
+            header=False,
+            quiet=True,
+            empty="No call is running.",
+            id="running",
         )
         self._welcome = TextPane(id="welcome")
 
@@ -84,6 +91,7 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
         table = Vertical(self._upstreams, classes="panel", id="panel-upstreams")
         bottom = Horizontal(
             Vertical(self._attention, classes="panel", id="panel-attention"),
+            Vertical(self._in_flight, classes="panel", id="panel-running"),
             Vertical(self._hosts, classes="panel", id="panel-hosts"),
             id="bottom",
         )
@@ -105,20 +113,29 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             self.query_one("#panel-attention"),
             f"attention {len(state.attention)}" if state.attention else "attention",
         )
-        self._attention.show(state.attention)
+        waiting = None if state.loaded else fmt.ELLIPSIS
+        self._attention.show(state.attention, waiting or "Nothing needs you.")
+        running = f"running {len(state.running)}" if state.running else "running"
+        entitle(self.query_one("#panel-running"), running)
+        running_first = sorted(state.running, key=lambda call: call.started_at)
+        self._in_flight.show(running_first, waiting or "No call is running.")
         entitle(
             self.query_one("#panel-hosts"),
             f"hosts {len(state.hosts)}" if state.hosts else "hosts",
         )
         self._hosts.show(
             state.hosts,
-            f"No host is connected.\n{self.console.connect_hint}\nprints how to point one here.",
+            waiting
+            or f"No host is connected.\n{self.console.connect_hint}\nprints how to point one here.",
         )
 
     def _draw_cards(self, state: ConsoleState, now: float) -> None:
         minutes = state.minutes
-        old = "stale  " if state.stale else ""
-        entitle(self.query_one("#card-tokens"), f"{old}tokens per minute, last hour")
+        old = "stale  " if state.stale and state.loaded else ""
+        today = (
+            f"today {fmt.count(state.today.tokens_out)} out, {fmt.count(state.today.tokens_in)} in"
+        )
+        entitle(self.query_one("#card-tokens"), f"{old}tokens per minute, last hour", today)
         sent = sum(minute.tokens_in for minute in minutes)
         received = sum(minute.tokens_out for minute in minutes)
         self._tokens.show(
@@ -126,15 +143,12 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
                 Cell(fmt.count(received), Tone.STRONG),
                 Cell(" out  ", Tone.MUTED),
                 Cell(fmt.count(sent), Tone.STRONG),
-                Cell(" in   ", Tone.MUTED),
-                Cell("today ", Tone.MUTED),
-                Cell(fmt.count(state.today.tokens_out)),
-                Cell(" / ", Tone.MUTED),
-                Cell(fmt.count(state.today.tokens_in)),
+                Cell(" in", Tone.MUTED),
             ),
             [minute.tokens_out + minute.tokens_in for minute in minutes],
         )
-        entitle(self.query_one("#card-calls"), f"{old}calls per minute")
+        today = f"today {fmt.count(state.today.calls)}, {fmt.count(state.today.errors)} failed"
+        entitle(self.query_one("#card-calls"), f"{old}calls per minute", today)
         errors = sum(minute.errors for minute in minutes)
         calls = sum(minute.calls for minute in minutes)
         self._calls.show(
@@ -184,13 +198,13 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
 
     def _attention_cells(self, item: Attention) -> tuple[Cell, ...]:
         sign = SEVERITIES[item.severity]
-        text = f"{item.text} {item.action}".rstrip()
-        return (
-            sign.mark,
-            Cell(fmt.short_clock(item.at, self.console.tz), Tone.MUTED),
-            Cell(item.subject, sign.tone),
-            Cell(text),
-        )
+        subject = item.subject.removeprefix("upstream ")
+        text = f"{safe_line(subject, 60)}: {safe_line(item.text, 300)} {item.action}".rstrip()
+        return (sign.mark, Cell(fmt.short_clock(item.at, self.console.tz), Tone.MUTED), Cell(text))
+
+    def _running_cells(self, call: RunningCall) -> tuple[Cell, ...]:
+        lasted = fmt.age(self.console.now() - call.started_at)
+        return (Cell(lasted, Tone.ACCENT), Cell(f"{call.upstream}.{call.tool}"))
 
     def _host_cells(self, host: HostView) -> tuple[Cell, ...]:
         now = self.console.now()
@@ -213,9 +227,7 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
         if self.console.first_steps is not None:
             if self.console.first_steps.has_demo:
                 lines += _way("d", "Try the demo", "bundled servers and a scripted agent")
-            lines += _way(
-                "i", "Import", "servers that Claude, Cursor, VS Code or Codex already have"
-            )
+            lines += _way("i", "Import", "what Claude, Cursor, VS Code or Codex already use")
             lines += _way("a", "Add", "one server, by its command or its URL")
         else:
             lines += _way(
@@ -254,6 +266,8 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             self.console.open_upstream(str(event.key))
         elif event.table is self._attention and self._attention.current is not None:
             self._open_subject(self._attention.current.subject)
+        elif event.table is self._in_flight and self._in_flight.current is not None:
+            self.console.open_upstream(self._in_flight.current.upstream)
         elif event.table is self._hosts and self._hosts.current is not None:
             self.console.open_calls(f'host:"{self._hosts.current.name}"')
 

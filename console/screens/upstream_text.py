@@ -14,6 +14,10 @@ from proxy.model import RunningCall, Transport, UpstreamDetail, UpstreamView
 
 _STDERR_LINES = 200
 """So many of the newest lines are shown."""
+_STDERR_CHARACTERS = 2000
+"""Of one line of stderr."""
+_SENTENCE = 600
+"""Characters of one foreign sentence; one that is longer would hide the rest of the page."""
 
 
 def upstream_lines(
@@ -44,17 +48,17 @@ def upstream_lines(
     if detail.withheld:
         lines += _heading("withheld tools", len(detail.withheld))
         for tool in detail.withheld:
-            lines.append((Cell("\u25b2 ", Tone.WARN), Cell(tool.name, Tone.STRONG)))
-            lines.append((Cell("  " + safe_line(tool.reason), Tone.MUTED),))
+            lines.append((Cell("\u25b2 ", Tone.WARN), Cell(safe_line(tool.name, 200), Tone.STRONG)))
+            lines.append((Cell("  " + safe_line(tool.reason, _SENTENCE), Tone.MUTED),))
     if detail.stderr:
         shown = detail.stderr[-_STDERR_LINES:]
         lines += _heading("stderr, newest last", len(detail.stderr))
         for text in shown[-8:] if len(shown) > 8 else shown:
-            lines += lines_of(text, Tone.MUTED)
+            lines += lines_of(text[:_STDERR_CHARACTERS], Tone.MUTED)
     if detail.tools:
         lines += _heading("tools", len(detail.tools))
         for tool in detail.tools:
-            lines.append((Cell(tool.advertised_as or tool.name, Tone.STRONG),))
+            lines.append((Cell(safe_line(tool.advertised_as or tool.name, 200), Tone.STRONG),))
             if tool.description:
                 first = safe_line(tool.description.strip().split("\n", 1)[0], 300)
                 lines.append((Cell("  " + first, Tone.MUTED),))
@@ -64,7 +68,7 @@ def upstream_lines(
     if len(detail.stderr) > 8:
         lines += _heading("more of stderr", len(detail.stderr) - 8)
         for text in detail.stderr[-_STDERR_LINES:-8]:
-            lines += lines_of(text, Tone.MUTED)
+            lines += lines_of(text[:_STDERR_CHARACTERS], Tone.MUTED)
     return lines
 
 
@@ -78,11 +82,11 @@ def _state(view: UpstreamView, now: float, tz: tzinfo) -> list[TextLine]:
         )
     ]
     if view.reason:
-        lines.append((Cell(view.reason, sign.tone),))
+        lines.append((Cell(safe_line(view.reason, _SENTENCE), sign.tone),))
     if view.retry_at is not None and view.retry_at > now:
         lines.append((Cell("\u2192 ", Tone.ACCENT), Cell(f"next attempt in {_in(view, now)}")))
     elif view.next_action:
-        lines.append((Cell("\u2192 ", Tone.ACCENT), Cell(view.next_action)))
+        lines.append((Cell("\u2192 ", Tone.ACCENT), Cell(safe_line(view.next_action, _SENTENCE))))
     lines.append(EMPTY)
     return lines
 
@@ -127,7 +131,7 @@ def _ms(value: float | None) -> str:
 
 
 def _pair(label: str, text: str) -> TextLine:
-    return (Cell(f"{label:<8}", Tone.MUTED), Cell(text))
+    return (Cell(f"{label:<8}", Tone.MUTED), Cell(safe_line(text, _SENTENCE)))
 
 
 def _heading(title: str, number: int | None = None) -> list[TextLine]:

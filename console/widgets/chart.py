@@ -16,22 +16,25 @@ from console.widgets.tone import COMPONENTS, Cell, Tone, draw
 
 _EIGHTHS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 
+_AXIS_FROM = 6
+"""Lines from which on the last one names the times."""
+
 
 def resample(values: Sequence[int], width: int) -> list[int]:
-    """As many columns as fit, oldest first: several values summed into one column, never parts.
+    """Exactly ``width`` columns, oldest first.
 
-    With room for more than one column per value each value takes several.
+    A column that covers several values shows their mean, rounded up so that little is not nothing;
+    with room for more columns than values each value takes several.
     """
-    if not values or width <= 0:
+    total = len(values)
+    if not total or width <= 0:
         return []
-    per_column = -(-len(values) // width)
-    if per_column == 1:
-        wide = max(1, width // len(values))
-        return [value for value in values for _ in range(wide)]
-    first = len(values) % per_column
-    groups = [values[:first]] if first else []
-    groups.extend(values[i : i + per_column] for i in range(first, len(values), per_column))
-    return [sum(group) for group in groups]
+    out: list[int] = []
+    for column in range(width):
+        first = column * total // width
+        last = max(first + 1, (column + 1) * total // width)
+        out.append(-(-sum(values[first:last]) // (last - first)))
+    return out
 
 
 def bars(columns: Sequence[int], height: int) -> list[str]:
@@ -74,14 +77,20 @@ class Chart(Widget):
         width = self.size.width
         if y == 0:
             return draw(self, (Cell(" "), *self._headline), width)
-        height = self.size.height - 1
-        columns = resample(self._values, width - 7)
-        if not columns or y > height:
+        room = width - 7
+        axis = self.size.height >= _AXIS_FROM
+        height = self.size.height - 1 - axis
+        columns = resample(self._values, room)
+        if not columns or y > height + axis:
             return draw(self, (), width)
-        peak = max(columns)
+        if y > height:
+            middle = f"-{len(self._values) // 2} min"
+            left = f"-{len(self._values)} min"
+            line = left + middle.center(room - len(left) - 3) + "now"
+            return draw(self, (Cell(" " * 6), Cell(line, Tone.MUTED)), width)
         scale = ""
         if y == 1:
-            scale = fmt.count(peak)
+            scale = fmt.brief(max(columns))
         elif y == height:
             scale = "0"
         row = bars(columns, height)[y - 1]

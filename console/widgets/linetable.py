@@ -32,6 +32,7 @@ _MARK = "\u258c"
 class LineTable(ScrollView, Generic[Item], can_focus=True):
     """See the module's text.
 
+    ``quiet``: the cursor shows only while the table has the focus.
     ``follow``: the cursor stays on the last row as rows are added; moving up ends it.
     """
 
@@ -70,6 +71,7 @@ class LineTable(ScrollView, Generic[Item], can_focus=True):
         *,
         empty: str = "",
         header: bool = True,
+        quiet: bool = False,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
@@ -79,6 +81,7 @@ class LineTable(ScrollView, Generic[Item], can_focus=True):
         self._key = key
         self._items: Sequence[Item] = ()
         self._header = 1 if header else 0
+        self._quiet = quiet
         self._cursor_key: Hashable | None = None
         self.empty = empty
         """Shown in place of rows; several lines may be given."""
@@ -224,7 +227,10 @@ class LineTable(ScrollView, Generic[Item], can_focus=True):
             return self._empty_line(y - self._header, width)
         if index >= len(self._items):
             return self._blank(width)
-        return self._line(self._cells(self._items[index]), width, marked=index == self.cursor)
+        return self._line(self._cells(self._items[index]), width, marked=self._marks(index))
+
+    def _marks(self, index: int) -> bool:
+        return index == self.cursor and (self.has_focus or not self._quiet)
 
     def _blank(self, width: int) -> Strip:
         return draw(self, (), width)

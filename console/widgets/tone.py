@@ -55,7 +55,9 @@ def cursor_style(widget: Widget, focused: bool) -> Style:
     """The background of the line under the cursor; colours of states stay readable on it."""
     name = "tone--cursor" if focused else "tone--cursor-blurred"
     style = widget.get_component_rich_style(name)
-    return Style(bgcolor=style.bgcolor, bold=style.bold, reverse=style.reverse)
+    if style.reverse:  # the terminal's own colours: a coloured word would become a coloured block
+        return Style(color="default", bgcolor="default", reverse=True, bold=True)
+    return Style(bgcolor=style.bgcolor, bold=style.bold)
 
 
 def draw(widget: Widget, cells: tuple[Cell, ...], width: int, over: Style | None = None) -> Strip:

@@ -1,0 +1,1 @@
+"""Screens, driven by keys against the fake station."""

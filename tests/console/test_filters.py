@@ -1,0 +1,126 @@
+"""The filter words, as predicates and as queries."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.filters import HELP, CallFilter, FilterError, parse_filter
+from proxy.model import CallRecord, Outcome, Sizes
+from tests.support.fake_station import FakeStation
+from tests.support.sample_data import CALLS
+
+
+def call(**changes: object) -> CallRecord:
+    fields: dict[str, object] = {
+        "id": 1,
+        "started_at": 0.0,
+        "duration_ms": 100.0,
+        "host": "claude-code",
+        "session": 1,
+        "upstream": "github",
+        "tool": "search_issues",
+        "outcome": Outcome.OK,
+        "error": "",
+        "arguments": Sizes(tokens=10),
+        "text": Sizes(tokens=100),
+        "structured": Sizes(tokens=50),
+        "other_bytes": 0,
+    }
+    return CallRecord(**{**fields, **changes})  # type: ignore[arg-type]  # test data
+
+
+@pytest.mark.parametrize(
+    ("words", "matching", "other"),
+    [
+        ("err", call(outcome=Outcome.TIMEOUT), call()),
+        ("err", call(outcome=Outcome.TOOL_ERROR), call(outcome=Outcome.CANCELLED)),
+        ("ok", call(), call(outcome=Outcome.ERROR)),
+        ("slow>500", call(duration_ms=501), call(duration_ms=500)),
+        ("slow", call(duration_ms=1001), call(duration_ms=999)),
+        ("slow>1,500", call(duration_ms=1501), call(duration_ms=1000)),
+        ("out>149", call(), call(text=Sizes(tokens=99))),
+        ("in>9", call(), call(arguments=Sizes(tokens=9))),
+        ("up:git", call(), call(upstream="docs")),
+        ("up:git*", call(), call(upstream="my-github")),
+        ("tool:*_issues", call(), call(tool="issues_of")),
+        ("tool:SEARCH", call(), call(tool="get")),
+        ("host:claude", call(), call(host="cursor")),
+        ("denied", call(error="Access Denied"), call()),
+        ('"two words"', call(error="has two words"), call(error="words two")),
+        ('"up:x"', call(error="saw up:x"), call(upstream="x")),
+        ("-err", call(), call(outcome=Outcome.ERROR)),
+        ("-up:time", call(), call(upstream="time")),
+        ('-host:"claude-code"', call(host="cursor"), call()),
+        ("err up:github", call(outcome=Outcome.ERROR), call(outcome=Outcome.ERROR, upstream="x")),
+        ("tool:a[b]*", call(tool="a[b]c"), call(tool="abc")),
+        ("tool:x?*", call(tool="x?y"), call(tool="xay")),
+    ],
+)
+def test_a_word_matches_what_it_says(words: str, matching: CallRecord, other: CallRecord) -> None:
+    parsed = parse_filter(words)
+    assert parsed.matches(matching)
+    assert not parsed.matches(other)
+
+
+def test_an_empty_filter_matches_everything_and_is_false() -> None:
+    assert parse_filter("   ") == CallFilter()
+    assert not parse_filter("")
+    assert parse_filter("").matches(call())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("slow>fast", "slow> needs a number of milliseconds"),
+        ("out>", "out> needs a number of tokens"),
+        ("slow>nan", "slow> needs a number"),
+        ("size>5", "size> is not known"),
+        ("upstrem:x", "upstrem: is not known"),
+        ("up:", "up: needs a name"),
+        ("err -", "- needs a word"),
+    ],
+)
+def test_a_wrong_word_is_named_with_what_would_be_right(words: str, said: str) -> None:
+    with pytest.raises(FilterError, match=said.replace(">", ">")):
+        parse_filter(words)
+
+
+_WORD = st.sampled_from(
+    (
+        *("err", "ok", "slow>300", "out>900", "in>20", "up:git", "up:d*", "tool:*_file"),
+        *("host:cur", "tool:search", "get", "exit code", "-err", "-up:docs", "-slow>10"),
+        '"no answer"',
+    )
+)
+
+
+@given(st.lists(_WORD, max_size=4))
+def test_the_query_never_misses_a_call_that_matches(words: list[str]) -> None:
+    from tests.support import fake_station
+
+    parsed = parse_filter(" ".join(words))
+    query = parsed.query(limit=1000)
+    found = {one.id for one in CALLS if fake_station._matches(one, query)}
+    assert {one.id for one in CALLS if parsed.matches(one)} <= found
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_parsed_or_refused_with_a_sentence(text: str) -> None:
+    try:
+        parsed = parse_filter(text)
+    except FilterError as error:
+        said = str(error)
+    else:
+        said = f"{parsed.matches(call())}"
+    assert said
+
+
+def test_every_form_that_help_names_can_be_parsed() -> None:
+    for form, _ in HELP:
+        assert parse_filter(form)
+
+
+def test_the_fake_station_has_calls_for_these_tests() -> None:
+    assert len(FakeStation().records) > 50

@@ -1,0 +1,1 @@
+"""Widgets, their lines read as strings."""
