@@ -32,6 +32,7 @@ class Document:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._positions: Mapping[KeyPath, Position] = {}
+        self.is_missing = False
         self.checker = Checker(str(file), self._locate)
 
     def read(self, *, own: bool) -> str | None:
@@ -43,6 +44,7 @@ class Document:
             # A pipe in the file's place must not make us wait for a writer.
             handle = os.open(self._file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
+            self.is_missing = True
             return None
         except OSError as error:
             return self._refuse(f"cannot be read: {error.strerror}", "Check its permissions.")

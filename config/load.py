@@ -59,6 +59,8 @@ class Loaded:
     """The files to watch, whether they exist or not."""
     variables: frozenset[str] = frozenset()
     """Names of the variables that upstreams refer to and that are set."""
+    user_file_missing: bool = False
+    """There is no user's file, which is fine at the start and odd later."""
 
     def provenance_of(self, key: str) -> Provenance:
         """Where the value of a dotted key comes from."""
@@ -137,6 +139,7 @@ def _assemble(
         problems=tuple(sorted((*user.checker.problems, *problems), key=_reading_order)),
         files=files,
         variables=frozenset(reader.variables),
+        user_file_missing=user.is_missing,
     )
 
 

@@ -75,13 +75,16 @@ class SettingsStore:
         """Read again. An edit that brings a new error is rejected as a whole.
 
         An error that was there when the settings in force were taken does not block: it is about
-        something that is left out already, and other edits must still be possible.
+        something that is left out already, and other edits must still be possible. A file that went
+        away is an error: editors and synchronisation take it away for a moment.
         """
         with self._reloading:
             before = self._loaded
             after = self._load()
             self._problems = after.problems
-            fresh = new_errors(after.problems, before.problems)
+            if after.user_file_missing and not before.user_file_missing:
+                self._problems = (_file_is_gone(after), *after.problems)
+            fresh = new_errors(self._problems, before.problems)
             if fresh:
                 return Rejected(fresh)
             self._loaded, self._loaded_at = after, self._clock()
@@ -89,3 +92,14 @@ class SettingsStore:
             if changes.is_empty:
                 return Unchanged()
             return Applied(changes, before.settings, after.settings)
+
+
+def _file_is_gone(loaded: Loaded) -> Problem:
+    return Problem(
+        file=str(loaded.files[0]),
+        line=None,
+        column=None,
+        key="",
+        reason="the file is gone, so the settings in force stay",
+        hint="Put it back, or write an empty one to go on with the defaults.",
+    )

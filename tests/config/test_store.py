@@ -106,11 +106,25 @@ def test_the_first_load_takes_what_is_valid_and_old_errors_do_not_block_other_ed
     assert len(store.problems) == 1
 
 
-def test_deleting_the_file_removes_its_upstreams(store: SettingsStore, paths: Paths) -> None:
+def test_a_file_that_went_away_changes_nothing_and_an_empty_one_does(
+    store: SettingsStore, paths: Paths
+) -> None:
     paths.config_file.unlink()
+    for _ in range(2):
+        outcome = store.reload()
+        assert isinstance(outcome, Rejected)
+        assert "the file is gone" in str(outcome.problems[0])
+        assert list(store.current.upstreams) == ["a"]
+    paths.config_file.touch(mode=0o600)
     outcome = store.reload()
     assert isinstance(outcome, Applied)
     assert outcome.changes.upstreams_removed == ("a",)
+    assert store.problems == ()
+
+
+def test_a_file_that_never_was_is_no_problem(load: Load) -> None:
+    store = SettingsStore(load)
+    assert store.reload() == Unchanged()
 
 
 def test_a_storm_of_edits_never_shows_half_a_file_and_ends_with_the_last_one(
