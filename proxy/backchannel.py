@@ -111,6 +111,9 @@ class Backchannel:
 
     def became_ready(self, upstream: Upstream) -> None:
         """Tell a new connection what the last one knew: log level and subscriptions."""
+        if upstream.stateless:
+            upstream.listen(self._subscribed(upstream))
+            return
         level = self._level()
         if level is not None and "logging" in upstream.capabilities:
             upstream.tell("logging/setLevel", {"level": wire.raw(level)})
@@ -156,7 +159,8 @@ class Backchannel:
         session.log_level = level
         wanted = {**params, "level": wire.raw(self._level())}
         for upstream in self._router.upstreams.values():
-            if upstream.ready and "logging" in upstream.capabilities:
+            able = upstream.ready and "logging" in upstream.capabilities
+            if able and not upstream.stateless:
                 upstream.tell("logging/setLevel", wanted)
         session.reply(id, b"{}")
 
@@ -167,7 +171,7 @@ class Backchannel:
             others = self._subscribers.setdefault((name, uri), set())
             first = not others
             others.add(session.id)
-            if not first:
+            if not first or self._listens(name):
                 session.reply(id, b"{}")
                 return
         self._router.request(session, id, "resources/subscribe", params)
@@ -178,7 +182,7 @@ class Backchannel:
         for name in self._providers(uri):
             others = self._subscribers.get((name, uri), set())
             others.discard(session.id)
-            if others:
+            if others or self._listens(name):
                 session.reply(id, b"{}")
                 return
             self._subscribers.pop((name, uri), None)
@@ -194,7 +198,7 @@ class Backchannel:
             if not sessions:
                 del self._subscribers[name, uri]
                 upstream = self._router.upstreams.get(name)
-                if upstream is not None and upstream.ready:
+                if upstream is not None and upstream.ready and not self._listens(name):
                     upstream.tell("resources/unsubscribe", {"uri": wire.raw(uri)})
 
     # helpers
@@ -296,6 +300,21 @@ class Backchannel:
         """The most talkative level that any host wants."""
         wanted = [s.log_level for s in self._router.sessions.values() if s.log_level is not None]
         return min(wanted, key=_LEVELS.index) if wanted else None
+
+    def _listens(self, name: str) -> bool:
+        """Have a stateless upstream listen for what is wanted now; False for any other."""
+        upstream = self._router.upstreams.get(name)
+        if upstream is None or not upstream.stateless:
+            return False
+        upstream.listen(self._subscribed(upstream))
+        return True
+
+    def _subscribed(self, upstream: Upstream) -> list[str]:
+        return [
+            uri
+            for (name, uri), sessions in self._subscribers.items()
+            if name == upstream.name and sessions
+        ]
 
     def _providers(self, uri: str) -> list[str]:
         names = self._router.catalogue.upstreams_of_uri(uri)

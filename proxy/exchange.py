@@ -115,8 +115,8 @@ class Traffic:
 
     @property
     def busy(self) -> bool:
-        """Something is under way or waits."""
-        return bool(self.under_way or self.waiting)
+        """A host's request is under way or waits."""
+        return bool(self.waiting) or bool(self.sessions())
 
     def sessions(self) -> set[int]:
         """Sessions that have a request under way."""

@@ -19,7 +19,8 @@ from proxy.exchange import Exchange
 from proxy.model import UpstreamState, UpstreamView
 from proxy.router import Router
 from proxy.store.catalogues import CatalogueStore, RememberedCatalogue
-from proxy.upstream import OpenLink, Upstream, identity_of
+from proxy.upstream import Upstream
+from proxy.upstream_ports import OpenLink, identity_of
 
 DRAIN_SECONDS = 30.0
 """How long calls of a removed or changed upstream may still run before it is stopped."""

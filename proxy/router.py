@@ -47,7 +47,7 @@ class CallRecorder(Protocol):
         """A number for the next call."""
         ...
 
-    def observe(self, observation: CallObservation) -> None:
+    def observe(self, call: CallObservation, /) -> None:
         """A call has ended."""
         ...
 
@@ -444,8 +444,8 @@ def failure_text(upstream: Upstream, failure: Failure) -> str:
     text = f"mms: upstream {upstream.name} {failure.text}."
     if failure.kind is FailureKind.LOST:
         text += " It is being restarted; whether the call had an effect is not known."
-    if failure.kind in (FailureKind.LOST, FailureKind.DOWN) and upstream.stderr:
-        text += f" Its last error output: {upstream.stderr[-1][:300]}"
+    if failure.kind in (FailureKind.LOST, FailureKind.DOWN) and upstream.last_words:
+        text += f" Its last error output: {upstream.last_words[:300]}"
     return text
 
 

@@ -167,7 +167,9 @@ class HostSession:
                 question.answered(message)
             return
         if kind is wire.MessageKind.NONE:
-            raise wire.MalformedMessage("neither a request, a notification nor a response")
+            text = "this is neither a request, a notification nor a response"
+            self.send(wire.error(message.get("id"), wire.INVALID_REQUEST, text))
+            return
         method = wire.text_of(message["method"])
         if method is None:
             raise wire.MalformedMessage("the method is not a text")

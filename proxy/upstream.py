@@ -7,28 +7,25 @@ that a call costs no task and no queue.
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import math
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
 
 from config.schema import ProxySettings, UpstreamSettings
 from proxy import wire
 from proxy.backoff import Backoff
 from proxy.breaker import Breaker
 from proxy.catalogue import Offer
-from proxy.dialects import Dialect, HandshakeDialect, InputRequired
-from proxy.exchange import Answer, Exchange, Failure, FailureKind, Traffic, TrafficLimits
+from proxy.dialects import STATELESS, Dialect, HandshakeDialect, InputRequired
+from proxy.exchange import Answer, Exchange, Failure, FailureKind, Traffic
 from proxy.handshake import HandshakeRefused, Introduction, introduce
-from proxy.links.link import Link, LinkFailed, LinkListener, LinkLost
+from proxy.links.link import Link, LinkFailed, LinkLost
 from proxy.listing import list_everything
 from proxy.model import Outcome, UpstreamState
 from proxy.store.catalogues import RememberedCatalogue
-
-OpenLink = Callable[[UpstreamSettings, LinkListener], Awaitable[Link]]
-"""Start or reach an upstream. Raises `LinkFailed`."""
+from proxy.tail import Tail
+from proxy.upstream_ports import OpenLink, UpstreamLimits, UpstreamOwner, identity_of
 
 STDERR_BYTES = 64 * 1024
 LIST_CHANGE_PAUSE = 0.1
@@ -38,57 +35,6 @@ LIST_CHANGE_INTERVAL = 1.0
 HOPELESS_RETRY_SECONDS = 60.0
 PROBE_SECONDS = 5.0
 LATENCY_SAMPLES = 500
-
-
-class UpstreamOwner(Protocol):
-    """Who is told what an upstream does. Calls come from the engine's loop and must not block."""
-
-    def state_changed(self, upstream: Upstream) -> None:
-        """Its state, process or reason changed."""
-        ...
-
-    def became_ready(self, upstream: Upstream) -> None:
-        """It answers calls, for the first time or again."""
-        ...
-
-    def offer_changed(self, upstream: Upstream, announced: frozenset[str]) -> None:
-        """It offers something else, or says so. ``announced``: kinds that it named itself."""
-        ...
-
-    def asked(self, upstream: Upstream, message: wire.Members) -> None:
-        """It sent a request of its own."""
-        ...
-
-    def asked_back(self, upstream: Upstream, exchange: Exchange, asked: InputRequired) -> None:
-        """It wants answers before it goes on with a request (stateless era)."""
-        ...
-
-    def notified(self, upstream: Upstream, message: wire.Members) -> None:
-        """It sent a notification that is not progress and not about its lists."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class UpstreamLimits:
-    """The settings of an upstream with the proxy's defaults filled in. Durations in seconds."""
-
-    call_timeout: float
-    call_timeout_max: float
-    connect_timeout: float
-    traffic: TrafficLimits
-
-    @classmethod
-    def of(cls, settings: UpstreamSettings, proxy: ProxySettings) -> UpstreamLimits:
-        """Fill in the defaults."""
-        return cls(
-            settings.call_timeout_seconds or proxy.call_timeout_seconds,
-            max(
-                proxy.call_timeout_max_seconds,
-                settings.call_timeout_seconds or proxy.call_timeout_seconds,
-            ),
-            settings.connect_timeout_seconds or proxy.connect_timeout_seconds,
-            TrafficLimits(settings.max_in_flight or proxy.max_in_flight, proxy.max_queued),
-        )
 
 
 class Upstream:
@@ -129,8 +75,9 @@ class Upstream:
         self.errors = 0
         self.durations: deque[float] = deque(maxlen=LATENCY_SAMPLES)
         """Milliseconds of the latest calls."""
-        self.stderr: deque[str] = deque()
-        self._stderr_bytes = 0
+        self.stderr = Tail(STDERR_BYTES)
+        self.last_words = ""
+        """The latest line of the error output of this start, not of an earlier one."""
         self.traffic = Traffic(self.limits.traffic, self._asks_back)
         self._open_link = open_link
         self._owner = owner
@@ -143,6 +90,7 @@ class Upstream:
         self._breaker = Breaker()
         self._probing = False
         self._last_failure = 0.0
+        self._listening: Exchange | None = None
 
     @property
     def name(self) -> str:
@@ -244,6 +192,34 @@ class Upstream:
             end = now + self.limits.call_timeout
             self.traffic.transmit_now(Exchange(method, params, _ignore, now, end, end, 0))
 
+    @property
+    def stateless(self) -> bool:
+        """It speaks the stateless era, where notices come only to those who listen for them."""
+        return self.introduction.protocol == STATELESS
+
+    def listen(self, uris: Sequence[str]) -> None:
+        """Listen for changed lists and these resources (stateless era), in place of before."""
+        if not self.traffic.attached:
+            return
+        if self._listening is not None:
+            self.traffic.cancel(self._listening, None)
+        wanted = {
+            "toolsListChanged": True,
+            "promptsListChanged": True,
+            "resourcesListChanged": True,
+            "resourceSubscriptions": list(uris),
+        }
+        self._listening = Exchange(
+            "subscriptions/listen",
+            {"notifications": wire.raw(wanted)},
+            _ignore,
+            time.monotonic(),
+            math.inf,
+            math.inf,
+            0,
+        )
+        self.traffic.transmit_now(self._listening)
+
     def reconnect(self) -> None:
         """Start it anew, now."""
         self._kick.set()
@@ -297,9 +273,7 @@ class Upstream:
     def noise_received(self, line: str) -> None:
         """One line of its error output, kept in a tail bounded in bytes."""
         self.stderr.append(line)
-        self._stderr_bytes += len(line)
-        while self._stderr_bytes > STDERR_BYTES and len(self.stderr) > 1:
-            self._stderr_bytes -= len(self.stderr.popleft())
+        self.last_words = line
 
     def link_lost(self, lost: LinkLost) -> None:
         """The connection ended by itself."""
@@ -310,6 +284,7 @@ class Upstream:
     async def _serve(self, ready_at: list[float]) -> LinkLost:
         """One connection from start to end; ``ready_at`` gets the time when it was ready."""
         lost = self._lost = asyncio.get_running_loop().create_future()
+        self.last_words = ""
         try:
             async with asyncio.timeout(self.limits.connect_timeout):
                 self._link = await self._open_link(self.settings, self)
@@ -356,6 +331,7 @@ class Upstream:
         self.traffic.start()
 
     async def _disconnect(self) -> None:
+        self._listening = None
         if self.down_since is None:
             self.down_since = time.monotonic()
         reason = "went away"
@@ -432,7 +408,7 @@ class Upstream:
         elif method is not None and method.endswith("/list_changed"):
             self._changed_kinds.add(method.split("/")[1])
             self._list_changed.set()
-        else:
+        elif method != "notifications/subscriptions/acknowledged":
             self._owner.notified(self, message)
 
     def _asks_back(self, exchange: Exchange, asked: InputRequired) -> None:
@@ -504,19 +480,6 @@ class Upstream:
             self.offer.templates,
             self.offer.prompts,
         )
-
-
-def identity_of(settings: UpstreamSettings) -> str:
-    """Digest of what would be started or reached; values of variables are left out."""
-    parts = (
-        settings.command,
-        *settings.args,
-        settings.cwd,
-        settings.url,
-        *sorted(settings.env),
-        *sorted(settings.headers),
-    )
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def call_outcome(answer: Answer) -> Outcome:

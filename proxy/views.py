@@ -63,7 +63,7 @@ def upstream_view(upstream: Upstream, catalogue: Catalogue, redact: Redact) -> U
         p95_ms=durations[int(len(durations) * 0.95)] if durations else None,
         restarts=upstream.restarts,
         noise_lines=upstream.noise_lines,
-        last_stderr=redact(upstream.stderr[-1]) if upstream.stderr else "",
+        last_stderr=redact(upstream.stderr.last),
     )
 
 
