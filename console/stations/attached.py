@@ -42,6 +42,10 @@ _COMMAND_SECONDS = 150.0
 """A reconnect may wait for an upstream's start and handshake."""
 
 
+class NoStation(StationUnavailable):
+    """No station runs for this data directory (as opposed to one that cannot be talked to)."""
+
+
 class AttachedStation:
     """`console.station.Station` over a socket. Made by `connect`; close it with `aclose`."""
 
@@ -65,7 +69,7 @@ class AttachedStation:
                     _Connection, str(socket_path)
                 )
         except (FileNotFoundError, ConnectionRefusedError) as error:
-            raise StationUnavailable(
+            raise NoStation(
                 f"No station is running (nothing answers at {socket_path}). "
                 "Start one with: mms serve"
             ) from error

@@ -1,0 +1,94 @@
+"""``mms health``: the state of each upstream. Exit code 1 when one is unwell, 3 without a station."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from console.cli.context import Context
+from console.cli.context import run as run_async
+from console.cli.errors import ExitCode
+from proxy.model import Snapshot, UpstreamState, UpstreamView
+
+_WELL = (UpstreamState.READY, UpstreamState.DISABLED)
+_UNSETTLED = (UpstreamState.IDLE, UpstreamState.CONNECTING)
+_LOOK_SECONDS = 0.2
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument(
+        "--wait",
+        metavar="SECONDS",
+        type=float,
+        default=0.0,
+        help="give upstreams that are still starting so long before judging",
+    )
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Print it."""
+    snapshot = run_async(_settled(context, arguments.wait))
+    unwell = [view for view in snapshot.upstreams if view.state not in _WELL]
+    if context.out.as_json:
+        context.out.json(
+            {
+                "healthy": not unwell,
+                "upstreams": snapshot.upstreams,
+                "attention": snapshot.attention,
+                "settings_problems": snapshot.station.settings_problems,
+            }
+        )
+        return ExitCode.FAILED if unwell else ExitCode.OK
+    _print(snapshot, context)
+    return ExitCode.FAILED if unwell else ExitCode.OK
+
+
+async def _settled(context: Context, wait_seconds: float) -> Snapshot:
+    end = asyncio.get_running_loop().time() + wait_seconds
+    async with context.station() as station:
+        while True:
+            snapshot = await station.snapshot()
+            waiting = any(view.state in _UNSETTLED for view in snapshot.upstreams)
+            if not waiting or asyncio.get_running_loop().time() >= end:
+                return snapshot
+            await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _print(snapshot: Snapshot, context: Context) -> None:
+    from console import format as figures
+
+    if not snapshot.upstreams:
+        context.out.line("There is no upstream yet. Add one with: mms add")
+        return
+    context.out.table(
+        ("UPSTREAM", "STATE", "SINCE", "TOOLS", "CALLS", "ERRORS", "P50 MS", "P95 MS", "RESTARTS"),
+        [
+            (
+                view.name,
+                view.state.value.replace("_", " "),
+                figures.age(snapshot.taken_at - view.since),
+                f"{view.tools_advertised}/{view.tools_discovered}",
+                figures.count(view.calls),
+                figures.percent(view.errors, view.calls),
+                figures.milliseconds(view.p50_ms),
+                figures.milliseconds(view.p95_ms),
+                str(view.restarts),
+            )
+            for view in snapshot.upstreams
+        ],
+        right=("SINCE", "TOOLS", "CALLS", "ERRORS", "P50 MS", "P95 MS", "RESTARTS"),
+    )
+    for view in snapshot.upstreams:
+        if view.state not in _WELL:
+            context.out.line(f"\n{_story(view)}")
+    if snapshot.station.settings_problems:
+        problems = figures.plural(snapshot.station.settings_problems, "problem")
+        context.out.line(f"\nThe settings have {problems}; see: mms config validate")
+
+
+def _story(view: UpstreamView) -> str:
+    parts = [f"{view.name} is {view.state.value.replace('_', ' ')}."]
+    parts += [part for part in (view.reason, view.next_action) if part]
+    text = " ".join(parts)
+    return f"{text}\n  last words: {view.last_stderr}" if view.last_stderr else text

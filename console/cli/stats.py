@@ -1,0 +1,148 @@
+"""``mms stats``: calls and tokens today, in all, and by tool over the recent calls."""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from console.cli.context import Context
+from console.cli.context import run as run_async
+from console.cli.errors import ExitCode
+from console.cli.history import Sums, read_calls, read_sums
+from proxy.model import CallQuery, CallRecord, Outcome, Totals
+
+RECENT = 10_000
+"""Calls that the table by tool looks at."""
+_FAULTS = (Outcome.ERROR, Outcome.TIMEOUT, Outcome.UPSTREAM_LOST)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSums:
+    """What the recent calls of one tool come to."""
+
+    upstream: str
+    tool: str
+    calls: int
+    errors: int
+    """Ended in an error, a timeout or a lost upstream."""
+    tool_errors: int
+    """The tool itself said that it failed."""
+    tokens_in: int
+    tokens_out: int
+    bytes_out: int
+    p50_ms: float
+    p95_ms: float
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("--upstream", metavar="NAME", default="", help="only tools of this one")
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Print it."""
+    query = CallQuery(limit=RECENT, upstream=arguments.upstream)
+    sums, records, from_station = run_async(_read(context, query))
+    tools = by_tool(records)
+    if context.out.as_json:
+        context.out.json(
+            {
+                "station": from_station,
+                "today": sums.today,
+                "all_time": sums.all_time,
+                "unrecorded_calls": sums.unrecorded_calls,
+                "tools": tools,
+                "tools_over_calls": len(records),
+            }
+        )
+        return ExitCode.OK
+    _print(sums, tools, len(records), context)
+    return ExitCode.OK
+
+
+async def _read(context: Context, query: CallQuery) -> tuple[Sums, tuple[CallRecord, ...], bool]:
+    async with context.station_if_any() as station:
+        sums = await read_sums(context, station)
+        return sums, await read_calls(context, station, query), station is not None
+
+
+def by_tool(records: Iterable[CallRecord]) -> tuple[ToolSums, ...]:
+    """Sums per tool, most tokens first."""
+    groups: dict[tuple[str, str], list[CallRecord]] = defaultdict(list)
+    for record in records:
+        groups[record.upstream, record.tool].append(record)
+    sums = [_sum(upstream, tool, group) for (upstream, tool), group in groups.items()]
+    return tuple(sorted(sums, key=lambda one: (-one.tokens_out, one.upstream, one.tool)))
+
+
+def _sum(upstream: str, tool: str, group: Sequence[CallRecord]) -> ToolSums:
+    durations = sorted(record.duration_ms for record in group)
+    return ToolSums(
+        upstream=upstream,
+        tool=tool,
+        calls=len(group),
+        errors=sum(record.outcome in _FAULTS for record in group),
+        tool_errors=sum(record.outcome is Outcome.TOOL_ERROR for record in group),
+        tokens_in=sum(record.arguments.tokens for record in group),
+        tokens_out=sum(record.text.tokens + record.structured.tokens for record in group),
+        bytes_out=sum(
+            record.text.bytes + record.structured.bytes + record.other_bytes for record in group
+        ),
+        p50_ms=percentile(durations, 50),
+        p95_ms=percentile(durations, 95),
+    )
+
+
+def percentile(ordered: Sequence[float], percent: int) -> float:
+    """The nearest-rank percentile of sorted values, at least one of them."""
+    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
+
+
+def _print(sums: Sums, tools: Sequence[ToolSums], recent: int, context: Context) -> None:
+    from console import format as figures
+
+    def totals(name: str, one: Totals) -> tuple[str, ...]:
+        return (
+            name,
+            figures.count(one.calls),
+            figures.percent(one.errors, one.calls),
+            figures.count(one.tokens_in),
+            figures.count(one.tokens_out),
+            figures.size(one.bytes_out),
+        )
+
+    numbers = ("CALLS", "ERRORS", "TOKENS IN", "TOKENS OUT", "SIZE OUT")
+    context.out.table(
+        ("", *numbers),
+        [totals("today", sums.today), totals("all time", sums.all_time)],
+        right=numbers,
+    )
+    if sums.unrecorded_calls:
+        context.out.line(
+            f"{figures.plural(sums.unrecorded_calls, 'call')} could not be recorded and "
+            "are missing here; see: mms status"
+        )
+    if not tools:
+        context.out.line("\nNo calls are recorded yet.")
+        return
+    context.out.line(f"\nBy tool, over the last {figures.plural(recent, 'call')}:")
+    context.out.table(
+        ("UPSTREAM", "TOOL", *numbers, "P50 MS", "P95 MS"),
+        [
+            (
+                one.upstream,
+                one.tool,
+                figures.count(one.calls),
+                figures.percent(one.errors, one.calls),
+                figures.count(one.tokens_in),
+                figures.count(one.tokens_out),
+                figures.size(one.bytes_out),
+                figures.milliseconds(one.p50_ms),
+                figures.milliseconds(one.p95_ms),
+            )
+            for one in tools
+        ],
+        right=(*numbers, "P50 MS", "P95 MS"),
+    )
