@@ -12,12 +12,13 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from config.schema import HistorySettings
-from proxy.measure import Measured, Texts, read_texts
+from proxy.measure import Measured, read_texts
 from proxy.model import CallDetail, CallQuery, CallRecord, Minute, Outcome, Totals
 from proxy.ring import DetailRing, RecentCall, detail_of
 from proxy.store.calls import NO_HISTORY, clean, matches, read_call, read_calls, read_history
@@ -38,9 +39,11 @@ _LONGEST_ERROR = 500
 _LONGEST_NAME = 256
 """Characters of a host's, upstream's or tool's name that are kept."""
 _FAULT_SECONDS = 0.2
-_BREATH_CALLS = 16
+_BREATH_CALLS = 32
 _BREATH_SECONDS = 0.0002
 """After so many calls the thread sleeps so long: the engine's loop gets the interpreter at once."""
+
+_T = TypeVar("_T")
 
 _log = logging.getLogger(__name__)
 
@@ -68,6 +71,13 @@ class CallObservation:
 
 def _size(call: CallObservation) -> int:
     return len(call.arguments) + len(call.result)
+
+
+def _with_breaths(items: Sequence[_T]) -> Iterator[_T]:
+    for number, item in enumerate(items, start=1):
+        yield item
+        if not number % _BREATH_CALLS:
+            time.sleep(_BREATH_SECONDS)
 
 
 def _nobody(_records: tuple[CallRecord, ...]) -> None:
@@ -230,9 +240,8 @@ class Recorder:
             while not (self._stopping and not self._queue):
                 try:
                     self._step()
-                except (
-                    Exception
-                ) as error:  # the thread's edge: one batch is lost, not the recording
+                # The thread's edge: one batch is lost, not the recording.
+                except Exception as error:
                     self._abandoned += len(self._in_hand)
                     self._fault = f"Calls were lost to the history by a fault in mms: {error!r}."
                     _log.exception("a batch of calls was not recorded")
@@ -273,27 +282,22 @@ class Recorder:
         return batch
 
     def _record(self, batch: list[CallObservation]) -> None:
-        measured = self._measured(batch)
-        records = tuple(map(self._record_of, batch, measured))
-        for call, record in zip(batch, records, strict=True):
-            self._ring.put(RecentCall(record, call.arguments, call.result))
-        self._sums.include(records)
-        self._writer.write(records)
-        try:
-            self._on_recorded(records)
-        except Exception:  # a listener's fault must not end the recording
-            _log.exception("a listener of recorded calls failed")
-
-    def _measured(self, batch: list[CallObservation]) -> list[Measured]:
-        """Measure a batch with one count for all its texts."""
-        parts: list[Texts] = []
-        for number, call in enumerate(batch, start=1):
-            parts.append(read_texts(call.arguments, call.result))
-            if not number % _BREATH_CALLS:
-                time.sleep(_BREATH_SECONDS)
+        """Measure, keep, add up, write and report, with one count for all texts of the batch."""
+        parts = [read_texts(call.arguments, call.result) for call in _with_breaths(batch)]
         texts = [text for part in parts for text in part.all()]
         tokens = iter(self._count(texts))
-        return [part.measured(list(itertools.islice(tokens, len(part.all())))) for part in parts]
+        records: list[CallRecord] = []
+        for call, part in _with_breaths(list(zip(batch, parts, strict=True))):
+            measured = part.measured(list(itertools.islice(tokens, len(part.texts) + 2)))
+            record = self._record_of(call, measured)
+            self._ring.put(RecentCall(record, call.arguments, call.result))
+            records.append(record)
+        self._sums.include(records)
+        self._writer.write(tuple(records))
+        try:
+            self._on_recorded(tuple(records))
+        except Exception:  # a listener's fault must not end the recording
+            _log.exception("a listener of recorded calls failed")
 
     def _record_of(self, call: CallObservation, measured: Measured) -> CallRecord:
         return CallRecord(

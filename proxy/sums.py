@@ -40,21 +40,29 @@ def add(one: Totals, other: Totals) -> Totals:
 
 def totals_of(record: CallRecord) -> Totals:
     """One call as totals."""
-    return Totals(
-        calls=1,
-        errors=int(record.outcome in FAILURES),
-        tokens_in=record.arguments.tokens,
-        tokens_out=record.text.tokens + record.structured.tokens,
-        bytes_out=record.text.bytes + record.structured.bytes + record.other_bytes,
-    )
+    return totals_by_minute((record,))[minute_start(record.started_at)]
 
 
-def totals_by_day(records: Iterable[CallRecord]) -> dict[str, Totals]:
-    """Totals of each local day on which one of the calls began."""
-    days: dict[str, Totals] = {}
+def totals_by_minute(records: Iterable[CallRecord]) -> dict[int, Totals]:
+    """Totals of each minute in which one of the calls began."""
+    minutes: dict[int, list[int]] = {}
     for record in records:
-        day = local_day(record.started_at)
-        days[day] = add(days.get(day, Totals()), totals_of(record))
+        text, structured = record.text, record.structured
+        sums = minutes.setdefault(minute_start(record.started_at), [0, 0, 0, 0, 0])
+        sums[0] += 1
+        sums[1] += record.outcome in FAILURES
+        sums[2] += record.arguments.tokens
+        sums[3] += text.tokens + structured.tokens
+        sums[4] += text.bytes + structured.bytes + record.other_bytes
+    return {minute: Totals(*sums) for minute, sums in minutes.items()}
+
+
+def totals_by_day(minutes: Mapping[int, Totals]) -> dict[str, Totals]:
+    """Totals of each local day (days begin on a minute, wherever one is)."""
+    days: dict[str, Totals] = {}
+    for minute, totals in minutes.items():
+        day = local_day(minute)
+        days[day] = add(days.get(day, Totals()), totals)
     return days
 
 
@@ -80,13 +88,13 @@ class CallSums:
 
     def include(self, records: Iterable[CallRecord]) -> None:
         """Add finished calls."""
+        minutes = totals_by_minute(records)
+        days = totals_by_day(minutes)
         with self._lock:
-            for record in records:
-                totals = totals_of(record)
-                day = local_day(record.started_at)
-                minute = minute_start(record.started_at)
-                self._days[day] = add(self._days.get(day, Totals()), totals)
+            for minute, totals in minutes.items():
                 self._minutes[minute] = add(self._minutes.get(minute, Totals()), totals)
+            for day, totals in days.items():
+                self._days[day] = add(self._days.get(day, Totals()), totals)
                 self._all_time = add(self._all_time, totals)
             while len(self._minutes) > KEPT_MINUTES:
                 del self._minutes[min(self._minutes)]

@@ -231,9 +231,12 @@ def _configure(connection: sqlite3.Connection, file: Path) -> None:
 
 
 def _owner(connection: sqlite3.Connection) -> tuple[int, int]:
-    """The application id and the number of tables and indexes."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    """The application id and the number of tables and indexes.
+
+    In this order: a writer may fill the file in between, and a file with tables has its id.
+    """
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
     return int(application), int(tables)
 
 

@@ -30,7 +30,7 @@ from proxy.store.database import (
     transaction,
     unavailable,
 )
-from proxy.sums import add, totals_by_day
+from proxy.sums import add, totals_by_day, totals_by_minute
 
 BATCH = 512
 """Rows written in one transaction."""
@@ -120,7 +120,7 @@ class CallWriter:
 
     def write(self, records: tuple[CallRecord, ...]) -> None:
         """Take finished calls, oldest first, and write all that waits, if that is possible now."""
-        for day, totals in totals_by_day(records).items():
+        for day, totals in totals_by_day(totals_by_minute(records)).items():
             self._pending_days[day] = add(self._pending_days.get(day, Totals()), totals)
         self._waiting += records
         if self._ready():

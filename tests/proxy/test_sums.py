@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.model import Outcome, Totals
-from proxy.sums import KEPT_MINUTES, CallSums, add, local_day, totals_by_day, totals_of
+from proxy.sums import (
+    KEPT_MINUTES,
+    CallSums,
+    add,
+    local_day,
+    totals_by_day,
+    totals_by_minute,
+    totals_of,
+)
 from tests.proxy.store.conftest import make_record
 
 MIDNIGHT_NEW_YORK = 1_700_024_400.0
@@ -80,7 +88,7 @@ def test_days_add_up_to_all_time(calls: list[tuple[float, Outcome]], now: float)
     for totals in sums.days().values():
         total = add(total, totals)
     assert total == sums.all_time()
-    assert sums.days() == totals_by_day(records)
+    assert sums.days() == totals_by_day(totals_by_minute(records))
     restored = CallSums()
     restored.restore(sums.days(), {})
     assert restored.all_time() == sums.all_time()

@@ -28,7 +28,7 @@ from proxy.store.calls import (
     select_calls,
 )
 from proxy.store.database import close_writer, open_for_writing, transaction
-from proxy.sums import totals_by_day
+from proxy.sums import totals_by_day, totals_by_minute
 from tests.proxy.store.conftest import make_record
 
 Make = Callable[..., CallRecord]
@@ -201,7 +201,7 @@ def test_totals_are_added_per_day(file: Path, connection: sqlite3.Connection, re
     for batch in (first, second):
         with transaction(connection):
             insert_calls(connection, batch)
-            add_to_days(connection, totals_by_day(batch))
+            add_to_days(connection, totals_by_day(totals_by_minute(batch)))
     one = Totals(calls=1, errors=0, tokens_in=4, tokens_out=38, bytes_out=127)
     totals = read_totals(file, now=noon + 60)
     assert totals.today == Totals(3, 1, 3 * one.tokens_in, 3 * one.tokens_out, 3 * one.bytes_out)
