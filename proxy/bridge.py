@@ -15,6 +15,10 @@ import socket
 import sys
 import time
 
+TYPE_CHECKING = False  # known to type checkers; importing `typing` costs start-up time
+if TYPE_CHECKING:
+    import subprocess
+
 START_SECONDS = 15.0
 """How long a station that is being started may take to answer."""
 _CHUNK = 1 << 18
@@ -43,7 +47,7 @@ class Bridge:
     def __init__(self, path: str, *, start: bool) -> None:
         self._path = path
         self._start = start
-        self._started = False
+        self._starting: subprocess.Popen[bytes] | None = None
         self._station: socket.socket | None = None
         self._host_rest = b""
         self._station_rest = b""
@@ -81,11 +85,12 @@ class Bridge:
                 return True
             if not wait or time.monotonic() > end:
                 return False
-            if not self._started:
-                self._started = True
+            if self._starting is None:
                 if not self._start:
                     return False
-                _start_station()
+                self._starting = _start_station()
+            elif self._starting.poll():
+                return False  # it could not start; waiting longer is of no use
             time.sleep(pause)
             pause = min(pause * 1.5, 0.05)
 
@@ -101,7 +106,7 @@ class Bridge:
                 b'"mms: the station stopped before it answered"}}\n'
             )
         self._under_way.clear()
-        self._started = False
+        self._starting = None
 
     def _resume(self) -> None:
         """Introduce the host to the new station as it introduced itself to the old one."""
@@ -272,29 +277,20 @@ def main(arguments: list[str]) -> int:
     return Bridge(str(paths_for(os.environ).socket), start="--no-start" not in arguments).run()
 
 
-def _start_station() -> None:
+def _start_station() -> subprocess.Popen[bytes]:
     """Start ``mms serve`` in a session of its own, so that it outlives this host."""
     import subprocess
 
-    subprocess.Popen(
-        [sys.executable, sys.argv[0], "serve", "--background"]
-        if sys.argv[0].endswith(".py") or _is_script(sys.argv[0])
-        else [sys.argv[0], "serve", "--background"],
+    script = os.path.abspath(sys.argv[0])  # noqa: PTH100  # pathlib costs start-up time
+    own = [script] if os.path.isfile(script) else ["-m", "mms"]  # noqa: PTH113  # as above
+    return subprocess.Popen(
+        [sys.executable, *own, "serve", "--background"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
         cwd="/",  # a host's project folder must not stay in use
     )
-
-
-def _is_script(path: str) -> bool:
-    """A Python console script; started with our own interpreter it needs no search for another."""
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123  # pathlib costs start-up time
-            return file.read(2) == b"#!"
-    except OSError:
-        return False
 
 
 def _lines(rest: bytes, data: bytes) -> tuple[bytes, list[bytes]]:
