@@ -175,7 +175,7 @@ class _Output(asyncio.Protocol):
         try:
             self._link.received(self._splitter.feed(data))
         except FrameTooLong as error:
-            self._link.lose(LinkLost(f"sent {error}"))
+            self._link.lose(LinkLost(f"sent too much at once: {error}"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._link.output_ended()
