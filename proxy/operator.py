@@ -134,16 +134,22 @@ async def serve_operator(
     asked for is carried out even when it leaves before the answer. The writer is closed at the end.
     """
     try:
-        await _Conversation(reader, writer, service).hold(product)
-    except* ConnectionError:
-        # The client is gone; whatever was still to be said has nobody to hear it.
-        pass
-    except* asyncio.CancelledError:
-        # The station ends: do not wait for a client that may never read the rest.
+        await _hold(_Conversation(reader, writer, service), product)
+    except asyncio.CancelledError:
+        # The station ends: do not wait for a client that may never read the rest. Not an ``except*``,
+        # which would turn the cancellation into a group, and the station's end into a failure.
         writer.transport.abort()
         raise
     finally:
         writer.close()
+
+
+async def _hold(conversation: _Conversation, product: str) -> None:
+    try:
+        await conversation.hold(product)
+    except* ConnectionError:
+        # The client is gone; whatever was still to be said has nobody to hear it.
+        pass
 
 
 class _Conversation:

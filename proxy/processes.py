@@ -79,7 +79,7 @@ def start_program(
     command = [program, *argv[1:]]
     if _SETPRIV is not None:
         command = [_SETPRIV, "--pdeathsig", "KILL", "--", *command]
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -89,6 +89,8 @@ def start_program(
         cwd=directory,
         start_new_session=True,
     )
+    _programs.add(process.pid)
+    return process
 
 
 def describe_exit(returncode: int) -> str:
@@ -145,6 +147,8 @@ async def end_program(process: subprocess.Popen[bytes], mark: str, *, grace: flo
         if await _exited(process, grace):
             break
     _signal_group(process.pid, signal.SIGKILL)
+    if process.returncode is not None:
+        _programs.discard(process.pid)
     await sweep(mark)
 
 
@@ -182,29 +186,32 @@ def _orphans(mark: str) -> list[int]:
             if int(fields[1]) != ours:
                 continue
             if fields[0] == b"Z":
-                _reap_if_marked(int(entry.name))
+                _reap_orphan(int(entry.name), session=int(fields[3]))
                 continue
             if wanted in (entry / "environ").read_bytes().split(b"\0"):
                 found.append(int(entry.name))
         except (OSError, ValueError):
             continue
-    _seen_orphans.update(found)
     return found
 
 
-_seen_orphans: set[int] = set()
+_programs: set[int] = set()
+"""Programs that were started and whose exit code nobody has read yet."""
 
 
-def _reap_if_marked(pid: int) -> None:
-    """A zombie has no environment left; reap it only if it was seen as an orphan before."""
-    if pid in _seen_orphans:
+def _reap_orphan(pid: int, *, session: int) -> None:
+    """Reap a dead child that we did not start ourselves.
+
+    A zombie has no environment left to tell whose it was. What we start runs in our session, except
+    the programs, and those are known; anything else was handed to us when its parent died.
+    """
+    if pid not in _programs and session != os.getsid(0):
         _reap(pid)
 
 
 def _reap(pid: int) -> None:
     with contextlib.suppress(ChildProcessError):
-        if os.waitpid(pid, os.WNOHANG)[0]:
-            _seen_orphans.discard(pid)
+        os.waitpid(pid, os.WNOHANG)
 
 
 async def _exited(process: subprocess.Popen[bytes], seconds: float) -> bool:
