@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 
 from hypothesis import given
@@ -54,6 +55,15 @@ def test_the_bound_always_holds(puts: list[tuple[int, int]]) -> None:
         kept = [call for number in range(6) if (call := ring.get(number))]
         assert ring.held_bytes == sum(len(c.arguments) + len(c.result) + 1024 for c in kept)
         assert ring.held_bytes <= 8_000
+
+
+def test_kept_calls_cost_the_garbage_collector_nothing() -> None:
+    ring = DetailRing(100_000)
+    call = recent(1, 100)
+    ring.put(call)
+    gc.collect()
+    assert not any(gc.is_tracked(entry) for entry in ring._calls.values())
+    assert ring.get(1) == call
 
 
 def test_texts_are_laid_out_and_redacted() -> None:
