@@ -249,7 +249,7 @@ class Router:
             session.refuse(id, wire.INVALID_PARAMS, f"Unknown prompt: {name}")
             return
         params["name"] = wire.raw(target[1])
-        self._send(session, id, "prompts/get", params, upstream, "prompts/get", arguments=b"")
+        self._send(session, id, "prompts/get", params, upstream, "prompts/get")
 
     def _complete(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
         upstreams = self._able("completions")
@@ -296,7 +296,7 @@ class Router:
             self._forward(session, id, method, params, others)
             return True
 
-        self._send(session, id, method, params, first, method, arguments=b"", next_one=next_one)
+        self._send(session, id, method, params, first, method, next_one=next_one)
 
     def _send(
         self,
@@ -307,7 +307,7 @@ class Router:
         upstream: Upstream,
         label: str,
         *,
-        arguments: bytes,
+        arguments: bytes = b"",
         next_one: Callable[[wire.Members], bool] | None = None,
     ) -> None:
         now = time.monotonic()
@@ -342,13 +342,16 @@ class Router:
             token,
             progressed,
         )
+        recorded = method in ("tools/call", "resources/read", "prompts/get")
+        if recorded and params is not None and method != "tools/call":
+            arguments = wire.encode(params)
         call = HostCall(
             self._recorder.next_call_id(),
             session,
             id,
             upstream,
             label,
-            method in ("tools/call", "resources/read", "prompts/get"),
+            recorded,
             time.time(),
             arguments,
             exchange,
