@@ -335,7 +335,8 @@ class Upstream:
         if self.down_since is None:
             self.down_since = time.monotonic()
         reason = "went away"
-        if self._lost is not None and self._lost.done():
+        # A station that stops cancels the future along with the task that waits for it.
+        if self._lost is not None and self._lost.done() and not self._lost.cancelled():
             reason = self._lost.result().reason
         for exchange in self.traffic.stop():
             self._fail(exchange, Failure(FailureKind.LOST, f"{reason} before it answered"))
