@@ -6,7 +6,7 @@ import asyncio
 import json
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -232,11 +232,14 @@ async def test_cancelling_ends_the_connection() -> None:
     with tempfile.TemporaryDirectory(prefix="mms-") as directory:
         path = str(Path(directory) / "s")
         serving: list[asyncio.Task[None] | None] = []
+        ended: list[BaseException] = []
 
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             serving.append(asyncio.current_task())
-            with suppress(asyncio.CancelledError):
+            try:
                 await serve_operator(reader, writer, fake)
+            except BaseException as error:
+                ended.append(error)
 
         server = await asyncio.start_unix_server(accept, path)
         reader, writer = await asyncio.open_unix_connection(path)
@@ -250,5 +253,6 @@ async def test_cancelling_ends_the_connection() -> None:
             task.cancel()
             assert await reader.read() == b""
         assert fake.feed.readers == 0
+        assert [type(error) for error in ended] == [asyncio.CancelledError]
         writer.close()
         server.close()
