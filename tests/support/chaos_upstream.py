@@ -112,7 +112,6 @@ class Server:
         self.name: str = options.name
         self.modes = {mode for mode in options.mode.split(",") if mode}
         self.settings = dict(pair.split("=", 1) for pair in options.set)
-        self.tools = [tool["name"] for tool in self.all_tools()]
         self._journal = open(options.journal, "a", encoding="utf-8") if options.journal else None  # noqa: PTH123, SIM115
         self._out = sys.stdout.buffer
         self._lock = threading.RLock()
@@ -123,7 +122,6 @@ class Server:
         self._served = 0
         self._listening: Any = None
         self._extra_tool = False
-        self.generation = 0
 
     # output
 
@@ -175,7 +173,7 @@ class Server:
                 self.note("unreadable", line=repr(line[:80]))
                 continue
             self._received(message)
-            if "stops_reading" in self.modes and self.generation:
+            if "stops_reading" in self.modes and message.get("method") == "tools/list":
                 threading.Event().wait(LONGEST_WAIT)
         self.note("eof")
         if self.modes & {"ignores_eof", "ignores_sigterm"}:
@@ -241,7 +239,6 @@ class Server:
             self._began()
 
     def _began(self) -> None:
-        self.generation = 1
         if "list_change_storm" in self.modes:
             threading.Thread(target=self._storm, daemon=True).start()
 
@@ -321,10 +318,10 @@ class Server:
         anything = {"type": "object"}
         tools: list[dict[str, Any]] = [
             {"name": name, "description": f"{name} of {self.name}", "inputSchema": anything}
-            for name in (*TOOLS, *(("extra",) if getattr(self, "_extra_tool", False) else ()))
+            for name in (*TOOLS, *(("extra",) if self._extra_tool else ()))
         ]
         if "list_change_storm" in self.modes:
-            tools[0] = {**tools[0], "description": f"list {getattr(self, '_lists', 0)}"}
+            tools[0] = {**tools[0], "description": f"list {self._lists}"}
         if "duplicate_tools" in self.modes:
             tools.append({**tools[0], "description": "another one", "inputSchema": anything})
         if "bad_tools" in self.modes:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -13,12 +14,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from config.paths import Paths, paths_for
+from console.stations.attached import AttachedStation
+from proxy.model import UpstreamState, UpstreamView
 
 PATIENCE = 30.0
 """Seconds that any wait may take."""
@@ -55,14 +58,15 @@ class Station:
 
     def start(self, *, ready: bool = True) -> None:
         """Start ``mms serve``; with ``ready`` wait until its socket answers."""
-        self.process = subprocess.Popen(
-            [MMS, "serve"],
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        with self.errors_file.open("ab") as errors:
+            self.process = subprocess.Popen(
+                [MMS, "serve"],
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+            )
         if ready:
             wait_until(self.answers, "the station's socket answers")
 
@@ -90,12 +94,15 @@ class Station:
         self.seen |= found
         return found
 
+    @property
+    def errors_file(self) -> Path:
+        """What the station printed on its error output."""
+        return Path(self.environment["MMS_HOME"], "errors")
+
     def log(self) -> str:
-        """The station's log file."""
-        try:
-            return self.paths.log_file.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return ""
+        """The station's log file, and what it printed."""
+        files = (self.paths.log_file, self.errors_file)
+        return "".join(file.read_text(encoding="utf-8") for file in files if file.exists())
 
 
 def new_station(home: Path, config: str, **variables: str) -> Station:
@@ -264,3 +271,30 @@ def describe(pids: set[int]) -> str:
             command = (Path("/proc") / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ")
             lines.append(f"{pid}: {command.decode(errors='replace')}")
     return "; ".join(lines)
+
+
+@contextlib.asynccontextmanager
+async def operator(station: Station) -> AsyncIterator[AttachedStation]:
+    """A look at the station from inside, as the console has it."""
+    attached = await AttachedStation.connect(station.socket)
+    try:
+        yield attached
+    finally:
+        await attached.aclose()
+
+
+async def view_of(station: Station, name: str) -> UpstreamView:
+    """One upstream as the console shows it."""
+    async with operator(station) as attached:
+        snapshot = await attached.snapshot()
+    return next(view for view in snapshot.upstreams if view.name == name)
+
+
+async def until_state(
+    station: Station, name: str, *states: UpstreamState, seconds: float = PATIENCE
+) -> UpstreamView:
+    """Wait until an upstream is in one of the states."""
+    async with asyncio.timeout(seconds):
+        while (view := await view_of(station, name)).state not in states:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    return view
