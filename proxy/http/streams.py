@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 KEPT_BYTES = 4 * 1024 * 1024
@@ -37,6 +38,8 @@ class Reader:
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     gone: bool = False
     """Its connection has ended, or another one has taken its place."""
+    cut_off: Callable[[], object] | None = None
+    """Ends the connection even while it waits for a client that does not read."""
 
 
 class Stream:
@@ -84,13 +87,12 @@ class Stream:
 
     def next(self) -> StreamEvent | None:
         """The first event that has not been sent, which counts as sent from now on."""
-        if self.sent >= self._last:
+        if self.sent >= self._last or not self.events:
             return None
-        for event in self.events:
-            if event.number > self.sent:
-                self.sent = event.number
-                return event
-        return None
+        position = max(0, self.sent + 1 - self.events[0].number)
+        event = self.events[position]
+        self.sent = event.number
+        return event
 
     def rewind(self, number: int) -> bool:
         """Go on after event ``number``; false when that is not possible any more."""

@@ -482,8 +482,12 @@ async def open_http(
     await asyncio.to_thread(importlib.import_module, "httpx2")
     import httpx2
 
+    # It logs every address with its query at INFO, and those may hold secrets.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
     try:
         url = httpx2.URL(settings.url)
+        if not 0 <= (url.port or 0) <= 65535:
+            raise ValueError("no such port")
     except (httpx2.InvalidURL, ValueError):
         raise LinkFailed(LinkLost("has a url that cannot be read", permanent=True)) from None
     if url.scheme not in ("http", "https") or not url.host:
