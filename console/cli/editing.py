@@ -29,7 +29,7 @@ def edit(
     ``ok``, ``message``, ``file``, ``station`` (see `TakeOver`), ``station_message``, ``notes``.
     """
     change()
-    outcome = run_async(_tell_station(context))
+    outcome = tell_station(context)
     context.out.line(f"{done} {outcome.text}")
     for text in notes:
         context.out.line(text)
@@ -46,6 +46,11 @@ def edit(
             }
         )
     return ExitCode.OK if taken else ExitCode.FAILED
+
+
+def tell_station(context: Context) -> TakeOver:
+    """Have a running station read the file again, and wait for what it says."""
+    return run_async(_tell_station(context))
 
 
 async def _tell_station(context: Context) -> TakeOver:
