@@ -15,6 +15,7 @@ import selectors
 import signal
 import socket
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -95,6 +96,12 @@ def _fork(line: socket.socket, listener: socket.socket, run: Callable[[list[str]
         code = run([os.fsdecode(part) for part in request.split(_SEPARATOR)])
         sys.stdout.flush()
         line.send(bytes((code,)))
+    except SystemExit as leaving:
+        code = leaving.code if isinstance(leaving.code, int) else 1
+        line.send(bytes((code,)))
+    except BaseException:  # the top of this process: say what the interpreter would say
+        traceback.print_exc()
+        sys.stderr.flush()
     finally:
         # Never back into the helper's loop, whatever happened.
         os._exit(code)
