@@ -101,7 +101,7 @@ class ConsoleApp(App[QuitChoice]):
     """
 
     TITLE = "mms"
-    CSS_PATH = "app.tcss"
+    CSS_PATH = Path(__file__).with_name("app.tcss")
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+underscore"
     """Replaced by our own binding; this one is only what Textual insists on."""

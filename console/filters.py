@@ -27,7 +27,7 @@ HELP: tuple[tuple[str, str], ...] = (
 """Each form with what it means, for the help screen."""
 
 _NAMES = {"up": "upstream", "upstream": "upstream", "tool": "tool", "host": "host"}
-_NUMBERS = {"slow": "milliseconds", "in": "tokens", "out": "tokens"}
+_NUMBERS = {"slow": "ms", "in": "tokens", "out": "tokens"}
 _ENDED_BADLY = (Outcome.TOOL_ERROR, Outcome.ERROR, Outcome.TIMEOUT, Outcome.UPSTREAM_LOST)
 _SPLIT = re.compile(r'(-?)(?:([a-z]+)([:>]))?(?:"([^"]*)"?|(\S+))?\s*')
 
@@ -132,17 +132,17 @@ def _word(negated: bool, name: str, mark: str, value: str, quoted: bool) -> Word
         return Word("text", value.lower(), negated=negated)
     if mark == ">":
         if name not in _NUMBERS:
-            raise FilterError(f"{name}> is not known; there are slow>, in> and out>")
+            raise FilterError(f"no {name}> here; slow> in> out>")
         try:
             number = float(value.replace(",", ""))
         except ValueError:
             number = -1.0
         if not 0 <= number < 1e12:
-            raise FilterError(f"{name}> needs a number of {_NUMBERS[name]}, as in {name}>500")
+            raise FilterError(f"{name}> needs a number ({_NUMBERS[name]}): {name}>500")
         return Word(name, number=number, negated=negated)
     if name not in _NAMES:
         raise FilterError(
-            f'{name}: is not known; there are up:, tool: and host: (or quote it: "{name}:{value}")'
+            f'no {name}: here; up: tool: host: (or quote "{name}:{value}")'
         )
     if not value:
         raise FilterError(f"{name}: needs a name after it")

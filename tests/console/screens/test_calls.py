@@ -1,0 +1,201 @@
+"""Calls: following, pausing, filtering, and one call in full."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+
+import pytest
+
+from console.screens.call import CallScreen, pretty
+from proxy.events import CallsRecorded
+from proxy.model import CallDetail, CallRecord
+from tests.console.driving import console, picture, press, settle, until, write
+from tests.support.fake_station import NOW, FakeStation
+from tests.support.sample_data import CALLS
+
+pytestmark = pytest.mark.usefixtures("still")
+
+
+def fresh(number: int, tool: str = "fresh_tool") -> CallRecord:
+    return replace(CALLS[0], id=CALLS[0].id + number, started_at=NOW + number, tool=tool)
+
+
+def test_the_newest_call_stays_in_view_until_the_cursor_moves_up() -> None:
+    station = FakeStation()
+
+    async def run() -> None:
+        app = console(station)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "3")
+            assert "FOLLOWING" in picture(app)
+            station.push(CallsRecorded((fresh(1, "first"),)))
+            await until(pilot, lambda: "first" in picture(app))
+            await press(pilot, "k")
+            station.push(CallsRecorded((fresh(2, "second"), fresh(3, "third"))))
+            await until(pilot, lambda: "+2 new" in picture(app))
+            assert "third" not in picture(app)
+            await press(pilot, "G")
+            assert "third" in picture(app)
+            assert "FOLLOWING" in picture(app)
+
+    asyncio.run(run())
+
+
+def test_a_pause_holds_the_list_and_counts_what_waits() -> None:
+    station = FakeStation()
+
+    async def run() -> None:
+        app = console(station)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "3", "p")
+            station.push(CallsRecorded(tuple(fresh(number) for number in range(1, 129))))
+            await until(pilot, lambda: "PAUSED  +128" in picture(app))
+            assert "calls 120" in picture(app)
+            await press(pilot, "p")
+            assert "calls 248" in picture(app)
+
+    asyncio.run(run())
+
+
+def test_filter_words_narrow_the_list_and_wrong_ones_are_explained() -> None:
+    async def run() -> None:
+        app = console(FakeStation())
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "3", "slash")
+            await write(pilot, "err up:docs")
+            shown = picture(app)
+            failed = ("tool_error", "error", "timeout", "upstream_lost")
+            number = sum(one.outcome.value in failed and one.upstream == "docs" for one in CALLS)
+            assert f"calls {number}/120" in shown
+            await write(pilot, " in>x")
+            assert "in> needs a number (tokens)" in picture(app)
+            assert "/120" in picture(app)
+            await press(pilot, "escape")
+            assert "calls 120" in picture(app)
+            await press(pilot, "e")
+            assert "filter: err" in picture(app)
+            await press(pilot, "e")
+            assert "filter" not in picture(app).splitlines()[2]
+
+    asyncio.run(run())
+
+
+def test_no_match_says_so_and_how_to_get_out() -> None:
+    async def run() -> None:
+        app = console(FakeStation())
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "3", "slash")
+            await write(pilot, "zzz")
+            assert "0 of 120 calls match" in picture(app)
+            assert "Esc clears the filter" in picture(app)
+
+    asyncio.run(run())
+
+
+def test_no_calls_at_all_says_how_to_point_a_host_here() -> None:
+    async def run() -> None:
+        app = console(FakeStation.empty())
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "3")
+            assert "No calls yet." in picture(app)
+            assert "mms connect --print claude-code" in picture(app)
+
+    asyncio.run(run())
+
+
+def test_older_calls_are_read_from_the_store() -> None:
+    station = FakeStation()
+    old = tuple(replace(CALLS[-1], id=number, tool="ancient") for number in range(50, 0, -1))
+
+    async def run() -> None:
+        app = console(station)
+        async with app.run_test(size=(80, 24), notifications=True) as pilot:
+            await settle(pilot)
+            station.records = (*CALLS, *old)
+            await press(pilot, "3", "o")
+            assert "calls 170" in picture(app)
+            await press(pilot, "g")
+            assert "ancient" in picture(app)
+            await press(pilot, "o")
+            assert "There are no older calls in the store." in picture(app)
+
+    asyncio.run(run())
+
+
+def test_one_call_shows_what_was_sent_and_what_came_back() -> None:
+    station = FakeStation()
+    newest = CALLS[0]
+    station.call_details[newest.id] = CallDetail(newest, '{"a":1,"b":[2]}', "plain text", True)
+
+    async def run() -> None:
+        app = console(station)
+        async with app.run_test(size=(80, 24), notifications=True) as pilot:
+            await settle(pilot)
+            await press(pilot, "3", "enter")
+            assert isinstance(app.screen, CallScreen)
+            shown = picture(app)
+            assert '"a": 1,' in shown
+            assert "plain text" in shown
+            assert "cut to what a screen can show" in shown
+            await press(pilot, "y")
+            assert app.clipboard == "plain text"
+            assert "OSC 52" in picture(app)
+            await press(pilot, "a")
+            assert app.clipboard == '{"a":1,"b":[2]}'
+            await press(pilot, "b")
+            assert f"call #{newest.id - 1}" in picture(app)
+            await press(pilot, "n")
+            assert f"call #{newest.id}" in picture(app)
+            await press(pilot, "escape")
+            assert "calls 120" in picture(app)
+
+    asyncio.run(run())
+
+
+def test_a_call_whose_texts_are_gone_says_so() -> None:
+    async def run() -> None:
+        app = console(FakeStation())
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "3", "g", "enter")
+            assert "no longer in the station's memory" in picture(app)
+
+    asyncio.run(run())
+
+
+def test_json_on_one_line_is_spread_and_anything_else_is_left_alone() -> None:
+    assert pretty('{"a":{"b":1}}') == '{\n  "a": {\n    "b": 1\n  }\n}'
+    for text in ("plain", "{broken", "[1,\n2]", "", "[" * 5000):
+        assert pretty(text) == text
+
+
+def test_a_burst_of_ten_thousand_calls_leaves_the_console_responsive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("console.app.PAINTS_PER_SECOND", 8.0)
+    station = FakeStation()
+
+    async def run() -> None:
+        app = console(station)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "3")
+            began = time.process_time()
+            for batch in range(100):
+                first = 1 + batch * 100
+                station.push(CallsRecorded(tuple(fresh(n) for n in range(first, first + 100))))
+                if batch % 10 == 0:
+                    await pilot.pause()
+            await until(pilot, lambda: app.state.calls_seen == 10_000)
+            await settle(pilot)
+            assert "calls 10,000" in picture(app)
+            assert time.process_time() - began < 4.0
+
+    asyncio.run(run())

@@ -1,0 +1,206 @@
+"""Pictures of every screen in every state. Look at the report before accepting a new one:
+
+``pytest tests/console/test_snapshots.py`` writes ``snapshot_report.html`` when something differs, and
+``--snapshot-update`` accepts what is drawn now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+from textual.pilot import Pilot
+
+from console.app import QuitChoice
+from proxy.commands import CommandResult
+from proxy.events import CallsRecorded, SettingsApplied, SettingsRejected
+from tests.console.driving import LARGE, SMALL, app_of, console, press, settle, until, write
+from tests.support.fake_station import NOW, FakeStation
+from tests.support.sample_data import CALLS, PROBLEMS
+
+pytestmark = pytest.mark.usefixtures("still")
+
+Snap = Callable[..., bool]
+Steps = Callable[[Pilot[QuitChoice]], Awaitable[None]]
+
+
+def snap(
+    snap_compare: Snap,
+    station: FakeStation,
+    *keys: str,
+    size: tuple[int, int] = SMALL,
+    then: Steps | None = None,
+    theme: str = "mms-dark",
+) -> bool:
+    """Start, settle, press, settle, compare."""
+
+    async def before(pilot: Pilot[QuitChoice]) -> None:
+        await pilot.pause()
+        await settle(pilot)
+        for key in keys:
+            await press(pilot, key)
+        if then is not None:
+            await then(pilot)
+            await settle(pilot)
+        await pilot.hover(offset=(0, 0))
+        await pilot.pause()
+
+    return snap_compare(console(station, theme=theme), terminal_size=size, run_before=before)
+
+
+SCREENS = {
+    "overview": (),
+    "upstreams": ("2", "j", "j"),
+    "calls": ("3",),
+    "call": ("3", "enter"),
+    "config": ("4", "j"),
+}
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
+@pytest.mark.parametrize("name", list(SCREENS))
+def test_loaded(snap_compare: Snap, name: str, size: tuple[int, int]) -> None:
+    assert snap(snap_compare, FakeStation(), *SCREENS[name], size=size)
+
+
+@pytest.mark.parametrize("name", ["overview", "upstreams", "calls", "config"])
+def test_narrow(snap_compare: Snap, name: str) -> None:
+    assert snap(snap_compare, FakeStation(), *SCREENS[name], size=(62, 18))
+
+
+def test_narrow_upstream_has_a_page_of_its_own(snap_compare: Snap) -> None:
+    assert snap(snap_compare, FakeStation(), *SCREENS["upstreams"], "enter", size=(62, 18))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [(), ("2",), ("3",), ("4",)],
+    ids=["overview", "upstreams", "calls", "config"],
+)
+def test_empty(snap_compare: Snap, keys: tuple[str, ...]) -> None:
+    assert snap(snap_compare, FakeStation.empty(), *keys)
+
+
+@pytest.mark.parametrize("name", list(SCREENS))
+def test_hostile(snap_compare: Snap, name: str) -> None:
+    assert snap(snap_compare, FakeStation(hostile=True), *SCREENS[name])
+
+
+def test_hostile_dialog(snap_compare: Snap) -> None:
+    assert snap(snap_compare, FakeStation(hostile=True), "2", "X")
+
+
+@pytest.mark.parametrize("name", ["overview", "upstreams", "calls", "config"])
+def test_unreachable(snap_compare: Snap, name: str) -> None:
+    station = FakeStation()
+
+    async def then(pilot: Pilot[QuitChoice]) -> None:
+        station.unavailable = "The station does not answer on mms.sock. mms status says more."
+        app = app_of(pilot)
+        app._snapshot_wanted.set()
+        await until(pilot, lambda: app.state.stale)
+
+    assert snap(snap_compare, station, *SCREENS[name], then=then)
+
+
+def test_unreachable_from_the_start(snap_compare: Snap) -> None:
+    station = FakeStation()
+    station.unavailable = "No station runs. mms serve starts one."
+    assert snap(snap_compare, station)
+
+
+@pytest.mark.parametrize("name", ["overview", "config"])
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
+def test_settings_rejected(snap_compare: Snap, name: str, size: tuple[int, int]) -> None:
+    station = FakeStation()
+
+    async def then(pilot: Pilot[QuitChoice]) -> None:
+        station.settings_value = replace(station.settings_value, problems=PROBLEMS)
+        station.snapshot_value = replace(
+            station.snapshot_value,
+            station=replace(station.snapshot_value.station, settings_problems=2),
+        )
+        station.push(SettingsRejected(NOW, PROBLEMS))
+        await until(pilot, lambda: app_of(pilot).state.rejected)
+
+    assert snap(snap_compare, station, *SCREENS[name], size=size, then=then)
+
+
+def test_settings_applied_notice(snap_compare: Snap) -> None:
+    station = FakeStation()
+
+    async def then(pilot: Pilot[QuitChoice]) -> None:
+        changes = ("upstream notes is enabled", "proxy.max_in_flight is now 64")
+        station.push(SettingsApplied(NOW, changes, ("proxy.http.port",)))
+        await until(pilot, lambda: app_of(pilot).state.applied)
+
+    assert snap(snap_compare, station, then=then)
+
+
+def test_calls_not_recorded(snap_compare: Snap) -> None:
+    station = FakeStation()
+    station.snapshot_value = replace(station.snapshot_value, unrecorded_calls=17)
+    assert snap(snap_compare, station)
+
+
+def test_calls_paused(snap_compare: Snap) -> None:
+    station = FakeStation()
+
+    async def then(pilot: Pilot[QuitChoice]) -> None:
+        await press(pilot, "k", "k", "p")
+        fresh = tuple(
+            replace(CALLS[0], id=CALLS[0].id + number, started_at=NOW) for number in range(1, 129)
+        )
+        station.push(CallsRecorded(fresh))
+        await until(pilot, lambda: app_of(pilot).state.calls_seen == 128)
+
+    assert snap(snap_compare, station, "3", then=then)
+
+
+@pytest.mark.parametrize(
+    "words", ["err up:git", "nothing has this", "slow>x"], ids=["some", "none", "wrong"]
+)
+def test_calls_filter(snap_compare: Snap, words: str) -> None:
+    async def then(pilot: Pilot[QuitChoice]) -> None:
+        await write(pilot, words)
+
+    assert snap(snap_compare, FakeStation(), "3", "slash", then=then)
+
+
+def test_config_edit_refused(snap_compare: Snap) -> None:
+    station = FakeStation()
+    station.answer = lambda command: CommandResult(
+        ok=False, message="proxy.call_timeout_seconds must be at least 0.1, got 0."
+    )
+    assert snap(snap_compare, station, "4", "j", "enter", "enter")
+
+
+DIALOGS = {
+    "quit": ("q",),
+    "disable": ("2", "j", "j", "d"),
+    "unset": ("4", "j", "u"),
+    "add": ("2", "a"),
+    "import": ("2", "i"),
+    "help": ("3", "question_mark"),
+    "palette": ("2", "colon"),
+}
+
+
+@pytest.mark.parametrize("name", list(DIALOGS))
+def test_dialog(snap_compare: Snap, name: str) -> None:
+    assert snap(snap_compare, FakeStation(), *DIALOGS[name])
+
+
+@pytest.mark.parametrize("theme", ["mms-light", "ansi-dark"])
+def test_other_themes(snap_compare: Snap, theme: str) -> None:
+    assert snap(snap_compare, FakeStation(), theme=theme)
+
+
+def test_without_colour(snap_compare: Snap, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert snap(snap_compare, FakeStation())
+
+
+def test_too_small(snap_compare: Snap) -> None:
+    assert snap(snap_compare, FakeStation(), size=(52, 12))
