@@ -122,7 +122,14 @@ async def connected(socket: Path) -> AsyncGenerator[ClientSession]:
         raise DemoFailed(f"no station answers at {socket}")
     to_session, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
-    async with stream, incoming, from_session, anyio.create_task_group() as group:
+    async with (
+        stream,
+        to_session,
+        incoming,
+        outgoing,
+        from_session,
+        anyio.create_task_group() as group,
+    ):
         group.start_soon(_read, stream.receive, to_session)
         group.start_soon(_write, stream.send, from_session)
         client = Implementation(name=NAME, title="Demo agent", version="1.0.0")
@@ -146,19 +153,18 @@ async def _read(
 
     buffer = bytearray()
     scanned = 0
-    async with session:
-        while True:
-            try:
-                buffer += await receive(_CHUNK)
-            except (anyio.EndOfStream, anyio.BrokenResourceError):
-                raise DemoFailed(_CLOSED) from None
-            while (end := buffer.find(b"\n", scanned)) >= 0:
-                line = bytes(buffer[:end])
-                del buffer[: end + 1]
-                scanned = 0
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                await session.send(SessionMessage(message))
-            scanned = len(buffer)
+    while True:
+        try:
+            buffer += await receive(_CHUNK)
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
+            raise DemoFailed(_CLOSED) from None
+        while (end := buffer.find(b"\n", scanned)) >= 0:
+            line = bytes(buffer[:end])
+            del buffer[: end + 1]
+            scanned = 0
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            await session.send(SessionMessage(message))
+        scanned = len(buffer)
 
 
 async def _write(
@@ -166,13 +172,12 @@ async def _write(
 ) -> None:
     import anyio
 
-    async with session:
-        async for item in session:
-            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-            try:
-                await send(text.encode() + b"\n")
-            except anyio.BrokenResourceError:
-                raise DemoFailed(_CLOSED) from None
+    async for item in session:
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        try:
+            await send(text.encode() + b"\n")
+        except anyio.BrokenResourceError:
+            raise DemoFailed(_CLOSED) from None
 
 
 async def investigate(socket: Path, *, pace: float, forever: bool) -> list[PlayedCall]:
@@ -195,6 +200,7 @@ def main(argv: list[str]) -> int:
     Ends with standard input at the latest.
     """
     import anyio
+    from mcp.shared.exceptions import MCPError
 
     end_with_input()
     parser = argparse.ArgumentParser(prog="demo agent")
@@ -211,19 +217,19 @@ def main(argv: list[str]) -> int:
 
     try:
         anyio.run(run)
-    except* (DemoFailed, OSError) as problems:
-        failure = "; ".join(str(problem) for problem in _leaves(problems))
+    except* (DemoFailed, MCPError, OSError) as problems:
+        failure = "; ".join(str(problem) for problem in leaves_of(problems))
     json.dump({"failure": failure, "calls": [asdict(call) for call in played]}, sys.stdout)
     sys.stdout.write("\n")
     sys.stdout.flush()
     return 1 if failure or any(call.surprise for call in played) else 0
 
 
-def _leaves(group: BaseExceptionGroup[Exception]) -> list[BaseException]:
+def leaves_of(group: BaseExceptionGroup[Exception]) -> list[BaseException]:
     return [
         leaf
         for problem in group.exceptions
         for leaf in (
-            _leaves(problem) if isinstance(problem, BaseExceptionGroup) else [problem]  # pyright: ignore[reportUnknownArgumentType]  # narrowing loses the parameter
+            leaves_of(problem) if isinstance(problem, BaseExceptionGroup) else [problem]  # pyright: ignore[reportUnknownArgumentType]  # narrowing loses the parameter
         )
     ]
