@@ -376,16 +376,18 @@ class Router:
                 frame = wire.error(call.host_id, wire.SERVER_ERROR, error)
         else:
             answer["id"] = call.host_id
-            frame = wire.encode(answer)
             body = bytes(answer["error"] if "error" in answer else answer["result"])
+            limit = self._settings().max_result_bytes
+            # What is too long by far is not even written: that would hold up everybody's calls.
+            frame = b"" if len(body) > limit else wire.encode(answer)
             if "error" in answer:
                 error = _message_of(answer["error"])
-            limit = self._settings().max_result_bytes
-            if len(frame) > limit:
+            if max(len(body), len(frame)) > limit:
                 outcome = Outcome.ERROR
                 error = (
-                    f"mms: the answer of {call.upstream.name} has {len(frame):,} bytes; "
-                    f"hosts stop reading above proxy.max_result_bytes = {limit:,}. Ask for less."
+                    f"mms: the answer of {call.upstream.name} has {max(len(body), len(frame)):,} "
+                    f"bytes; hosts stop reading above proxy.max_result_bytes = {limit:,}. "
+                    "Ask for less."
                 )
                 body = bytes(wire.tool_error(error))
                 frame = (

@@ -120,8 +120,9 @@ class HostSession:
             message = wire.parse(frame)
             self._dispatch(message)
         except wire.MalformedMessage as error:
-            id = None if error.id is None else wire.Raw(error.id)
-            code = wire.INVALID_REQUEST if frame[:1] == b"[" else wire.PARSE_ERROR
+            batch = frame[:1] == b"["
+            id = None if error.id is None or batch else wire.Raw(error.id)
+            code = wire.INVALID_REQUEST if batch else wire.PARSE_ERROR
             self.send(wire.error(id, code, f"mms cannot read this message: {error.reason}"))
 
     def send(self, frame: bytes, about: bytes | None = None) -> None:

@@ -185,7 +185,7 @@ def _parse_odd(line: bytes, cause: Exception) -> Members:
     """Second opinion on a line that the fast reader refused."""
     found = _find_id(line)
     if line[:1] == b"[":
-        raise MalformedMessage("batches are not part of the protocol", None)
+        raise MalformedMessage("batches are not part of the protocol", found)
     body = line.removeprefix(b"\xef\xbb\xbf")
     if _depth(body) > MAX_DEPTH:
         raise MalformedMessage(f"nested deeper than {MAX_DEPTH} levels", found)

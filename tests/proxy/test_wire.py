@@ -65,7 +65,7 @@ def test_an_escaped_lone_surrogate_passes_untouched() -> None:
         (b'{"jsonrpc":"2.0","id":5,"result":{"x":NaN}}', "not JSON", b"5"),
         (b'{"jsonrpc":"2.0","id":"k","result":{"x":"\xff"}}', "not valid UTF-8", b'"k"'),
         (b'{"result":' + b"[" * 5000 + b"]" * 5000 + b',"id":9}', "nested deeper", b"9"),
-        (b'[{"jsonrpc":"2.0","id":1}]', "batches", None),
+        (b'[{"jsonrpc":"2.0","id":1}]', "batches", b"1"),
         (b"hello there", "not JSON", None),
         (b'"text"', "not a JSON object", None),
         (b'{"jsonrpc":"2.0","id":7,"result":{"a":', "not JSON", b"7"),

@@ -511,7 +511,6 @@ def _fault(call: Call) -> None:
         call.answer("x" * min(int(call.arguments.get("bytes", 1000)), 80_000_000))
     elif kind == "batch":
         call.raw(b'[{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}]\n')
-        call.answer("right")
     elif kind == "bad_result":
         call.raw(b'{"jsonrpc":"2.0","id":ID,"result":null}\n')
     elif kind == "progress_for_ever":
