@@ -68,14 +68,14 @@ async def serve_http(engine: HttpEngine, settings: HttpSettings) -> None:
             engine.open_session,
             lambda: engine.store.current.proxy.max_host_frame_bytes,
         )
-        try:
-            async with serving(app, bound, app.end_all):
-                engine.http_problem = ""
-                engine.http_url = f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
-                _log.info("hosts are served at %s", engine.http_url)
+        async with serving(app, bound, app.end_all):
+            engine.http_problem = ""
+            engine.http_url = f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
+            _log.info("hosts are served at %s", engine.http_url)
+            try:
                 await app.sweep()
-        finally:
-            engine.http_url = ""
+            finally:
+                engine.http_url = ""  # before the stop, within which a successor may set its own
 
 
 def _reason(error: Exception, settings: HttpSettings) -> str:

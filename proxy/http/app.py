@@ -14,7 +14,7 @@ from typing import Any
 
 from proxy import wire
 from proxy.dialects import HANDSHAKE_REVISIONS
-from proxy.http.guard import Refusal, Rules, check, headers_of
+from proxy.http.guard import Rules, check, headers_of
 from proxy.http.host import IDLE_SECONDS, HttpHost, Reply
 from proxy.http.sse import KEEP_ALIVE, encode_event, one_line
 from proxy.http.streams import Reader, Stream, event_id
@@ -33,7 +33,12 @@ KEEP_ALIVE_SECONDS = 15.0
 RETRY_MS = 1000
 """How long a client that lost a stream should wait before it comes back."""
 MAX_SESSIONS = 256
+DISCARDED_BYTES = 32 * 1024 * 1024
+DISCARDED_SECONDS = 2.0
+_UNREAD = (408, 413)
+"""Refusals that come before the body was read."""
 _JSON = (b"content-type", b"application/json")
+_CLOSE = (b"connection", b"close")
 _STREAM = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -48,7 +53,7 @@ class _Refused(Exception):
         self, status: int, reason: str, id: wire.Raw | None = None, code: int = wire.INVALID_REQUEST
     ) -> None:
         super().__init__(reason)
-        self.refusal = Refusal(status, reason)
+        self.status = status
         self.body = wire.error(id, code, f"mms: {reason}")
 
 
@@ -80,10 +85,9 @@ class HttpApp:
         method: str = scope["method"]
         refusal = check(method, scope["path"], headers, self._rules)
         if refusal is not None:
-            # The body is not read, so the connection cannot serve another request.
-            closing = (b"connection", b"close")
+            await _discard_body(receive)
             body = _refusal_body(refusal.reason)
-            await _answer(send, refusal.status, body, (*refusal.headers, closing))
+            await _answer(send, refusal.status, body, (*refusal.headers, _JSON, _CLOSE))
             return
         try:
             if method == "POST":
@@ -95,7 +99,10 @@ class HttpApp:
                 host.leave()
                 await _answer(send, 204, b"")
         except _Refused as refused:
-            await _answer(send, refused.refusal.status, refused.body, _closing(refused))
+            if refused.status in _UNREAD:
+                await _discard_body(receive)
+            closing = (_JSON, _CLOSE) if refused.status in _UNREAD else (_JSON,)
+            await _answer(send, refused.status, refused.body, closing)
 
     async def sweep(self) -> None:
         """End sessions that nobody uses, for ever."""
@@ -149,7 +156,7 @@ class HttpApp:
         reply = host.expect(id)
         if reply is None:
             raise _Refused(400, "a request with this id is still under way", id)
-        host.session.receive(frame)
+        host.receive(reply, frame)
         await self._reply(host, reply, receive, send)
 
     async def _initialize(self, id: wire.Raw, frame: bytes, send: Send) -> None:
@@ -159,7 +166,7 @@ class HttpApp:
         reply = host.expect(id)
         assert reply is not None
         host.session = self._open_session(Peer("http"), host)
-        host.session.receive(frame)
+        host.receive(reply, frame)
         response = reply.response
         if response is None or "result" not in wire.parse(response):
             host.leave()
@@ -294,6 +301,21 @@ async def _watch(receive: Receive, reader: Reader) -> None:
     reader.wake.set()
 
 
+async def _discard_body(receive: Receive) -> None:
+    """Read what the client still sends, within bounds.
+
+    Closing a connection with unread bytes resets it, and the client would lose our answer.
+    """
+    size = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DISCARDED_SECONDS):
+            while size < DISCARDED_BYTES:
+                event = await receive()
+                size += len(event.get("body", b""))
+                if not event.get("more_body", False):
+                    return
+
+
 async def _answer(
     send: Send, status: int, body: bytes, headers: tuple[tuple[bytes, bytes], ...] = ()
 ) -> None:
@@ -305,12 +327,6 @@ async def _answer(
 
 def _refusal_body(reason: str) -> bytes:
     return wire.error(None, wire.INVALID_REQUEST, f"mms: {reason}")
-
-
-def _closing(refused: _Refused) -> tuple[tuple[bytes, bytes], ...]:
-    """A body that was not read to its end makes the connection useless."""
-    unread = refused.refusal.status in (408, 413)
-    return (_JSON, (b"connection", b"close")) if unread else (_JSON,)
 
 
 def _check_revision(headers: Mapping[str, str], id: wire.Raw | None) -> None:

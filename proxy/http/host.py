@@ -50,6 +50,8 @@ class HttpHost:
         self.ended = False
         self._on_end = on_end
         self._replies: dict[bytes, Reply] = {}
+        self._receiving: bytes | None = None
+        """Id of the request that the session is reading."""
 
     # the outlet of the session
 
@@ -58,6 +60,10 @@ class HttpHost:
         if self.ended:
             return
         answered = _answered_id(frame, about)
+        if answered == b"null" and self._receiving is not None:
+            # What could not be read far enough for its id is what is being received right now.
+            answered = self._receiving
+            frame = wire.encode({**wire.parse(frame), "id": wire.Raw(answered)})
         reply = self._replies.get(answered if answered is not None else about or b"")
         if reply is None:
             if answered is None:
@@ -96,6 +102,15 @@ class HttpHost:
             return None
         reply = self._replies[key] = Reply(key)
         return reply
+
+    def receive(self, reply: Reply, frame: bytes) -> None:
+        """Hand a request to the session, after `expect`."""
+        assert self.session is not None
+        self._receiving = reply.id
+        try:
+            self.session.receive(frame)
+        finally:
+            self._receiving = None
 
     def begin_stream(self, reply: Reply) -> Stream:
         """The answer takes long: say so on a stream, before anything else is known."""

@@ -55,8 +55,14 @@ async def serving(
     """
     import uvicorn
 
+    started = asyncio.Event()
+
     class Server(uvicorn.Server):
         """The process's signals belong to whoever started the station."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            started.set()
 
         @contextlib.contextmanager
         def capture_signals(self) -> Generator[None, None, None]:
@@ -80,13 +86,15 @@ async def serving(
     async with asyncio.TaskGroup() as group:
         running = group.create_task(server.serve(sockets=[bound]))
         try:
+            await started.wait()  # closing the socket earlier would make the start fail
             yield
         finally:
-            for listener in getattr(server, "servers", ()):
-                listener.close()  # at once: a successor may want the same port
-            bound.close()
-            before_stop()
-            server.should_exit = True
-            # Cancelling would leave connections open; it stops by itself within its time.
-            await asyncio.wait({running}, timeout=STOP_SECONDS + 1)
+            if started.is_set():
+                for listener in server.servers:
+                    listener.close()  # at once: a successor may want the same port
+                before_stop()
+                server.should_exit = True
+                # Cancelling would leave connections open; it stops by itself within its time.
+                await asyncio.wait({running}, timeout=STOP_SECONDS + 1)
             running.cancel()
+            bound.close()

@@ -286,8 +286,9 @@ class HttpLink:
         from proxy.http.failures import describe_error, is_unreachable
 
         last_event = ""
-        pause = backoff = FIRST_PAUSE
+        pause = FIRST_PAUSE
         opened = False
+        short = 0
 
         def take(event: Event) -> bool:
             nonlocal last_event, pause
@@ -320,9 +321,9 @@ class HttpLink:
                 if is_unreachable(error):
                     self._unreachable = True
                     raise _Lost(describe_error(error, self._client.base_url)) from None
-            lasted = time.monotonic() - began
-            backoff = FIRST_PAUSE if lasted > backoff else min(backoff * 2, LONGEST_PAUSE)
-            await asyncio.sleep(max(pause, backoff) if lasted < FIRST_PAUSE else pause)
+            short = short + 1 if time.monotonic() - began < FIRST_PAUSE else 0
+            growing = FIRST_PAUSE * 2.0 ** min(short - 1, 8) if short > 1 else 0.0
+            await asyncio.sleep(min(max(pause, growing), LONGEST_PAUSE))
 
     # reading
 
