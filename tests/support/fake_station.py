@@ -6,12 +6,12 @@ It implements `console.station.Station` and, since it lives on the loop of whoev
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from enum import Enum
-from fnmatch import fnmatchcase
 from typing import Any, TypeVar, cast
 
 from console.station import StationUnavailable
@@ -38,7 +38,6 @@ from proxy.model import (
     CallDetail,
     CallQuery,
     CallRecord,
-    Outcome,
     SettingsView,
     Snapshot,
     Totals,
@@ -46,6 +45,7 @@ from proxy.model import (
     UpstreamState,
     UpstreamView,
 )
+from proxy.store.calls import matches
 from tests.support import sample_data
 from tests.support.sample_data import NOW
 
@@ -78,7 +78,7 @@ def _hostile(value: Any) -> Any:
     if isinstance(value, Enum):
         return value
     if isinstance(value, tuple):
-        return tuple(_hostile(item) for item in cast(tuple[Any, ...], value))
+        return tuple(_hostile(item) for item in cast("tuple[Any, ...]", value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return replace(
             value,
@@ -113,6 +113,8 @@ class FakeStation:
         self.answer: Callable[[Command], CommandResult] | None = None
         self.feed = EventFeed()
         self.event_capacity = DEFAULT_CAPACITY
+        self.subscribed = asyncio.Event()
+        """Set once somebody reads events."""
         self.asked: list[str] = []
         """Names of the methods called, in order."""
         if hostile:
@@ -179,7 +181,7 @@ class FakeStation:
 
     async def calls(self, query: CallQuery) -> tuple[CallRecord, ...]:
         self._asked("calls")
-        return tuple(record for record in self.records if _matches(record, query))[: query.limit]
+        return tuple(record for record in self.records if matches(record, query))[: query.limit]
 
     async def call(self, call_id: int) -> CallDetail | None:
         self._asked("call")
@@ -198,11 +200,17 @@ class FakeStation:
 
     def events(self) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
         self._asked("events")
-        return self.feed.subscribe(self.event_capacity)
+        return self._subscription()
 
     def subscribe(self) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
         """What `proxy.operator.StationService` calls `events`."""
         return self.events()
+
+    @asynccontextmanager
+    async def _subscription(self) -> AsyncGenerator[AsyncIterator[Event]]:
+        async with self.feed.subscribe(self.event_capacity) as events:
+            self.subscribed.set()
+            yield events
 
     # -- insides ------------------------------------------------------------------------------
 
@@ -280,25 +288,3 @@ class FakeStation:
         self.settings_value = make_hostile(
             replace(self.settings_value, problems=sample_data.PROBLEMS)
         )
-
-
-_FAULTS = (Outcome.TOOL_ERROR, Outcome.ERROR, Outcome.TIMEOUT, Outcome.UPSTREAM_LOST)
-
-
-def _matches(record: CallRecord, query: CallQuery) -> bool:
-    text = query.text.casefold()
-    return (
-        (query.before_id is None or record.id < query.before_id)
-        and query.upstream in ("", record.upstream)
-        and (not query.tool or fnmatchcase(record.tool, query.tool.replace("[", "[[]")))
-        and query.host in ("", record.host)
-        and (not query.errors_only or record.outcome in _FAULTS)
-        and record.duration_ms >= query.slower_than_ms
-        and (
-            not text
-            or any(
-                text in part.casefold()
-                for part in (record.upstream, record.tool, record.host, record.error)
-            )
-        )
-    )

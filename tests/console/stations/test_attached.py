@@ -13,7 +13,7 @@ from console.station import StationUnavailable
 from console.stations import attached
 from console.stations.attached import AttachedStation
 from proxy.events import EventsLost, StationStopping, UpstreamRemoved
-from tests.console.stations.conftest import engine
+from tests.support.fake_engine import engine
 from tests.support.sample_data import SNAPSHOT
 
 pytestmark = pytest.mark.anyio

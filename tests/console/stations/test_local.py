@@ -9,7 +9,7 @@ import pytest
 from console.station import StationUnavailable
 from console.stations.local import LocalStation
 from proxy.events import EventsLost, StationStopping, UpstreamRemoved
-from tests.console.stations.conftest import engine
+from tests.support.fake_engine import engine
 
 pytestmark = pytest.mark.anyio
 
