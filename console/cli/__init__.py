@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     _survive_any_locale()
     words = list(sys.argv[1:] if argv is None else argv)
-    as_json = "--json" in words
+    as_json = "--json" in words[: words.index("--") if "--" in words else None]
     try:
         try:
             arguments = parse(words)

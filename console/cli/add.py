@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -25,7 +26,7 @@ _TRANSPORTS = {
     "streamable-http": "http",
 }
 _LINE = "--after-two-dashes"
-"""How `prepare` hands over one word of what follows ``--``."""
+"""How `prepare` hands over what follows ``--``: as JSON, since argparse interprets words."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -61,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--transport", choices=list(_TRANSPORTS), default="auto")
     parser.add_argument("--disabled", action="store_true", help="do not start it yet")
-    parser.add_argument(_LINE, dest="line", action="append", default=[], help=argparse.SUPPRESS)
+    parser.add_argument(_LINE, dest="line", type=json.loads, default=[], help=argparse.SUPPRESS)
 
 
 def prepare(words: list[str]) -> list[str]:
@@ -75,7 +76,7 @@ def prepare(words: list[str]) -> list[str]:
     for word in rest:
         value = next(rest, None) if word in _WITH_VALUE else None
         out.append(word if value is None else f"{word}={value}")
-    return [*out, *(f"{_LINE}={word}" for word in line)]
+    return [*out, f"{_LINE}={json.dumps(line)}"] if line else out
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
