@@ -69,8 +69,14 @@ def set_key(
 
 
 def unset_key(file: Path, dotted_key: str, *, environ: Mapping[str, str] | None = None) -> bool:
-    """Take one key out, so that its default counts again. False when it was not there."""
-    path, _ = _known_key(dotted_key)
+    """Take one key out, so that its default counts again. False when it was not there.
+
+    A key that does not exist in this version can be taken out too: that mends the file.
+    """
+    path = split_key(dotted_key)
+    is_known = path is None or find_key(path) is not None
+    if path is None or is_known:
+        path, _ = _known_key(dotted_key)
     found = False
 
     def change(text: str, data: _Table) -> str:
@@ -79,6 +85,8 @@ def unset_key(file: Path, dotted_key: str, *, environ: Mapping[str, str] | None 
         return remove(text, path) if found else text
 
     _edit(file, change, environ)
+    if not found and not is_known:
+        _known_key(dotted_key)  # neither in the file nor anywhere
     return found
 
 

@@ -28,6 +28,10 @@ def set_value(text: str, path: KeyPath, rendered: str, *, in_table_of_texts: boo
     for entry in entries:
         if entry.path == path and not entry.is_header:
             return text[: entry.value_start] + rendered + text[entry.end :]
+    if any(entry.path[: len(path)] == path for entry in entries):
+        # The table is there as a header or as dotted keys; the value comes instead.
+        text = remove(text, path)
+        entries = scan_entries(text)
     inline = _inline_table_above(text, entries, path)
     if inline is not None:
         return _into_inline_table(text, entries, inline, path, rendered)

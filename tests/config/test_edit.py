@@ -152,6 +152,18 @@ def test_a_layout_that_cannot_be_edited_is_refused(file: Path, text: str) -> Non
     assert file.read_text() == text
 
 
+def test_an_edit_that_would_change_anything_else_is_not_written(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def careless(text: str, *_: object, **__: object) -> str:
+        return text.replace("5", "7") + "enabled = false\n"
+
+    monkeypatch.setattr(config.edit, "set_value", careless)
+    with pytest.raises(EditRefusedError, match="layout is too unusual"):
+        set_key(file, "proxy.max_in_flight", "7", environ={})
+    assert file.read_text() == _FILE
+
+
 def test_a_file_that_others_can_write_is_not_touched(file: Path) -> None:
     file.chmod(0o664)
     with pytest.raises(EditRefusedError, match="chmod go-w"):
@@ -164,6 +176,25 @@ def test_unset_takes_the_line_out_and_says_whether_it_was_there(file: Path) -> N
     assert not unset_key(file, "proxy.max_in_flight", environ={})
     with pytest.raises(EditRefusedError, match="neither command nor url"):
         unset_key(file, "upstreams.fs.command", environ={})
+
+
+def test_a_key_that_nobody_knows_can_be_taken_out_which_mends_the_file(file: Path) -> None:
+    _write(file, "nope = 1\n" + _FILE)
+    assert unset_key(file, "nope", environ={})
+    assert file.read_text() == _FILE
+    with pytest.raises(EditRefusedError, match="nope: no such key"):
+        unset_key(file, "nope", environ={})
+    with pytest.raises(EditRefusedError, match="is a table, not a key"):
+        unset_key(file, "upstreams.fs", environ={})
+
+
+@pytest.mark.parametrize(
+    "env", ['[upstreams.fs.env]\nA = "1"\n', 'env.A = "1"\nenv.B = "2"\n', 'env = { A = "1" }\n']
+)
+def test_a_whole_table_of_texts_is_replaced_however_it_is_written(file: Path, env: str) -> None:
+    _write(file, _FILE + env)
+    set_key(file, "upstreams.fs.env", '{ C = "3" }', environ={})
+    assert file.read_text() == _FILE + 'env = { C = "3" }\n'
 
 
 def test_a_missing_file_is_made_private_with_a_header(tmp_path: Path) -> None:

@@ -162,6 +162,13 @@ def test_whole_numbers_are_taken_where_fractions_are_allowed(load: Load) -> None
     assert isinstance(value, float)
 
 
+def test_bounds_are_inclusive(load: Load) -> None:
+    for bound in (1, 4096):
+        loaded = load(f"[proxy]\nmax_in_flight = {bound}\n")
+        assert loaded.problems == ()
+        assert loaded.settings.proxy.max_in_flight == bound
+
+
 @pytest.mark.parametrize(
     ("text", "place", "reason"),
     [

@@ -71,6 +71,9 @@ def test_a_key_joins_the_dotted_keys_of_its_table() -> None:
     assert _set("[proxy]\nhttp.port = 1 # c\n[x]\n", "proxy.http.enabled", "true") == (
         "[proxy]\nhttp.port = 1 # c\nhttp.enabled = true\n[x]\n"
     )
+    assert _set("[p]\na.b = 1\na.c = 2\nz = 3\n", "p.a.d", "4") == (
+        "[p]\na.b = 1\na.c = 2\na.d = 4\nz = 3\n"
+    )
     assert _set("proxy.http.port = 1\n", "proxy.max_queued", "2") == (
         "proxy.http.port = 1\nproxy.max_queued = 2\n"
     )
