@@ -6,10 +6,14 @@ import asyncio
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from config.edit import EditRefusedError, add_upstream
 from console.first_steps import ImportCandidate
 from proxy.commands import CommandResult
+
+if TYPE_CHECKING:
+    from console.importing.plan import PlannedServer
 
 
 class Beginnings:
@@ -32,17 +36,46 @@ class Beginnings:
             table["url"] = fields["url"].strip()
         else:
             try:
-                command, *arguments = shlex.split(fields.get("command", ""))
+                words = shlex.split(fields.get("command", ""))
             except ValueError as error:
                 return CommandResult(False, f"The command line cannot be split: {error}.")
+            if not words:
+                return CommandResult(False, "Give a command line or a URL.")
+            command, *arguments = words
             table |= {"command": command, "args": arguments}
         return await self._write(name, table, f"Upstream {name} was added.")
 
     async def preview_import(self) -> Sequence[ImportCandidate]:
-        raise NotImplementedError
+        servers = await asyncio.to_thread(self._found)
+        return [
+            ImportCandidate(
+                server.name,
+                server.file,
+                server.target,
+                "; ".join((server.status.value, *server.notes))
+                if not server.importable
+                else "; ".join(server.notes),
+                server.importable,
+            )
+            for server in servers
+        ]
 
     async def apply_import(self, names: Sequence[str]) -> CommandResult:
-        raise NotImplementedError
+        found = await asyncio.to_thread(self._found)
+        chosen = [server for server in found if server.importable and server.name in names]
+        refused: list[str] = []
+        for server in chosen:
+            result = await self._write(server.name, server.table, "")
+            if not result.ok:
+                refused.append(result.message)
+        taken = len(chosen) - len(refused)
+        text = f"{taken} of {len(names)} servers were taken over."
+        return CommandResult(not refused and taken > 0, " ".join((text, *refused)))
+
+    def _found(self) -> Sequence[PlannedServer]:
+        from console.importing.find import plan_import
+
+        return plan_import(self._environ, Path.cwd(), self._file).servers
 
     async def start_demo(self) -> CommandResult:
         if self.leave is None:
