@@ -363,7 +363,9 @@ _EDITS = st.sampled_from(
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(_files(), _EDITS)
 def test_an_edit_keeps_every_other_line_byte_for_byte(
@@ -392,7 +394,9 @@ def test_an_edit_keeps_every_other_line_byte_for_byte(
 
 
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(_files(), st.sampled_from(["a", "b"]))
 def test_a_removed_upstream_leaves_every_other_line(tmp_path: Path, text: str, name: str) -> None:
@@ -408,7 +412,9 @@ def test_a_removed_upstream_leaves_every_other_line(tmp_path: Path, text: str, n
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.text(max_size=30))
 def test_any_text_can_be_stored_and_comes_back(tmp_path: Path, text: str) -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.paths import (
@@ -90,6 +90,7 @@ def test_without_home_the_password_database_is_asked() -> None:
     assert paths_for({}, platform="linux").config_file == home / ".config/mms/config.toml"
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="aü/", min_size=1, max_size=200))
 def test_a_socket_path_is_never_too_long_and_always_the_same(tail: str) -> None:
     environ = {"MMS_HOME": f"/x/{tail}"}

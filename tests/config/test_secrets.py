@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.schema import Settings, UpstreamSettings
@@ -117,6 +117,7 @@ def test_without_upstreams_nothing_is_secret() -> None:
     assert known_secrets(Settings(), {"TOKEN": "whatever"}) == frozenset()
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=20), max_size=5))
 def test_any_arguments_can_be_shown(args: list[str]) -> None:
     upstream = UpstreamSettings(command="x", args=tuple(args))
@@ -124,6 +125,7 @@ def test_any_arguments_can_be_shown(args: list[str]) -> None:
     known_secrets(Settings(upstreams={"a": upstream}), {})
 
 
+@settings(deadline=None)
 @given(st.from_regex(r"[A-Za-z0-9!_.-]{6,30}", fullmatch=True))
 def test_a_secret_is_never_shown(secret: str) -> None:
     upstream = UpstreamSettings(

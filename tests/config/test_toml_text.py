@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.keys import Key, Kind
@@ -21,6 +21,7 @@ _VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(_VALUES)
 def test_every_value_comes_back_from_its_text(value: object) -> None:
     text = toml_value(value)
@@ -28,11 +29,13 @@ def test_every_value_comes_back_from_its_text(value: object) -> None:
     assert tomllib.loads(f"v = {text}")["v"] == value
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(), min_size=1, max_size=4).map(tuple))
 def test_every_key_comes_back_from_its_text(path: tuple[str, ...]) -> None:
     assert split_key(dotted(path)) == path
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_no_text_crashes_the_reader_of_keys(text: str) -> None:
     path = split_key(text)
@@ -54,6 +57,7 @@ def test_words_of_an_enumeration_and_nothing_have_their_text() -> None:
         toml_value(object())
 
 
+@settings(deadline=None)
 @given(st.text(), st.sampled_from(Kind))
 def test_any_typed_text_has_a_meaning(text: str, kind: Kind) -> None:
     value = parse_typed(Key("k", kind, None, ""), text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.problem import Severity
@@ -146,6 +146,7 @@ def test_a_default_prefix_can_collide_too(load: Load) -> None:
     assert loaded.settings.upstreams["a__b"].prefix == "a_b"
 
 
+@settings(deadline=None)
 @given(st.from_regex(r"[A-Za-z0-9_-]{1,32}", fullmatch=True))
 def test_the_default_prefix_is_always_valid(name: str) -> None:
     prefix = default_prefix(name)
