@@ -2,7 +2,7 @@
 
 Any web page that this user looks at can send requests to the loopback interface, and by DNS rebinding
 even as if from the same origin. So the host must be one of our own names with our port, an origin must
-be listed, and the token is wanted always.
+be our own or listed, and the token is wanted always.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Rules:
     hosts: frozenset[str]
     """Exact values of the Host header, lower case."""
     origins: frozenset[str]
+    """What a browser may say in Origin, lower case."""
     token: str
 
 
@@ -44,8 +45,8 @@ def rules_for(host: str, port: int, origins: Iterable[str], token: str) -> Rules
     hosts = {f"{name}:{port}" for name in names}
     if port == 80:
         hosts |= names  # clients leave the usual port out
-    listed = frozenset(origin.rstrip("/").lower() for origin in origins)
-    return Rules(frozenset(hosts), listed, token)
+    allowed = {origin.rstrip("/").lower() for origin in origins}
+    return Rules(frozenset(hosts), frozenset(allowed | {f"http://{name}" for name in hosts}), token)
 
 
 def headers_of(pairs: Iterable[tuple[bytes, bytes]]) -> Mapping[str, str] | None:

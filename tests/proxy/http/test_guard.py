@@ -27,7 +27,14 @@ def status(method: str = "POST", path: str = "/mcp", **changes: str | None) -> i
 
 def test_only_the_one_right_combination_is_let_in() -> None:
     hosts = ["127.0.0.1:7337", "evil.test:7337", "127.0.0.1"]
-    origins = [None, "http://localhost:3000", "http://evil.test", "null"]
+    origins = [
+        None,
+        "http://localhost:3000",
+        "http://evil.test",
+        "null",
+        "http://127.0.0.1",
+        "http://127.0.0.1:8000",
+    ]
     tokens = [f"Bearer {TOKEN}", "Bearer wrong", f"Basic {TOKEN}", None]
     types = ["application/json", "text/plain", "application/x-www-form-urlencoded", None]
     for host, origin, token, type in itertools.product(hosts, origins, tokens, types):
@@ -64,6 +71,8 @@ def test_a_host_that_is_not_exactly_ours_is_refused(host: str) -> None:
 @pytest.mark.parametrize("host", ["localhost:7337", "LocalHost:7337", "127.0.0.1:7337"])
 def test_our_own_names_are_let_in(host: str) -> None:
     assert status(host=host) == 0
+    assert status(host=host, origin=f"http://{host}") == 0
+    assert status(host=host, origin=f"https://{host}") == 403
 
 
 def test_on_the_usual_port_clients_leave_it_out() -> None:

@@ -1,0 +1,32 @@
+"""Whatever the official conformance suite finds right directly, it finds right through mms."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conformance import compare, table
+from tests.support.conformance_suite import Suite, Unavailable, install
+
+pytestmark = pytest.mark.npm
+
+
+@pytest.fixture(scope="session")
+def suite() -> Suite:
+    try:
+        return install()
+    except Unavailable as reason:
+        pytest.skip(f"the conformance suite cannot be had: {reason}")
+
+
+def test_every_scenario_that_passes_directly_passes_through_mms(suite: Suite, home: Path) -> None:
+    direct, stdio, http = asyncio.run(compare(suite, home))
+    printed = table(direct, stdio, http)
+    assert sum(outcome.ok for outcome in direct.values()) >= 30, printed
+    for name, outcome in direct.items():
+        if outcome.ok:
+            assert stdio[name].ok, printed
+            assert http[name].ok, printed
+            assert stdio[name].failed == http[name].failed == 0, printed
