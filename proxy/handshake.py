@@ -19,7 +19,7 @@ from proxy.dialects import (
     StatelessDialect,
 )
 from proxy.exchange import Failure
-from proxy.listing import Ask, error_text
+from proxy.listing import Ask, error_code, error_text
 from proxy.store.catalogues import RememberedCatalogue
 
 CLIENT_CAPABILITIES = wire.raw(
@@ -88,7 +88,7 @@ async def introduce(
     found = await _discover(ask, speak, client_info)
     if isinstance(found, Introduction):
         return found
-    raise HandshakeRefused(first)
+    raise HandshakeRefused(f"{first}; it {found}" if found else first)
 
 
 async def _initialize(
@@ -122,12 +122,14 @@ async def _initialize(
 async def _discover(
     ask: Ask, speak: Callable[[Dialect], None], client_info: wire.Raw
 ) -> Introduction | str:
+    """Ask what it is; a string says why it did not tell, empty when it does not know the question."""
     speak(StatelessDialect(client_info, CLIENT_CAPABILITIES))
     answer = await ask("server/discover", {})
     if isinstance(answer, Failure):
         raise HandshakeRefused(answer.text)
     if "error" in answer:
-        return f"refused to be discovered: {error_text(answer)}"
+        unknown = error_code(answer) == wire.METHOD_NOT_FOUND
+        return "" if unknown else f"refused to be discovered: {error_text(answer)}"
     result = wire.members_of(answer["result"])
     versions = (
         wire.value_of(result["supportedVersions"]) if "supportedVersions" in result else [STATELESS]

@@ -49,8 +49,7 @@ async def _pages(ask: Ask, method: str, key: str, faults: list[str]) -> tuple[by
             faults.append(f"{method} failed: {answer.text}")
             break
         if "error" in answer:
-            code = wire.members_of(answer["error"]).get("code")
-            if code is None or bytes(code) != str(wire.METHOD_NOT_FOUND).encode():
+            if error_code(answer) != wire.METHOD_NOT_FOUND:
                 faults.append(f"{method} was refused: {error_text(answer)}")
             break
         try:
@@ -74,6 +73,15 @@ async def _pages(ask: Ask, method: str, key: str, faults: list[str]) -> tuple[by
         faults.append(f"{method} has more than {MAX_PAGES} pages; the rest is left out")
     unique = dict.fromkeys(items[:MAX_ITEMS])
     return tuple(unique) if len(seen) else tuple(items[:MAX_ITEMS])
+
+
+def error_code(answer: wire.Members) -> int | None:
+    """The code of an error response; ``None`` when it has none that can be read."""
+    try:
+        code = bytes(wire.members_of(answer["error"]).get("code", b""))
+        return int(code)
+    except (wire.MalformedMessage, ValueError):
+        return None
 
 
 def error_text(answer: wire.Members) -> str:

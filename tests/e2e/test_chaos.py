@@ -156,6 +156,7 @@ async def test_an_upstream_that_never_starts_is_named_and_delays_nobody(home: Pa
     [
         ("exits_at_start", "exited with code 3"),
         ("refuses_start", "the licence of this server has run out"),
+        ("stateless,refuses_start", "refused to be discovered: the licence of this server has"),
         ("unknown_revision", "speaks protocol revision 1999-01-01; mms speaks 2024-11-05"),
     ],
 )

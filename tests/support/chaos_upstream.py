@@ -291,6 +291,8 @@ class Server:
         }
 
     def _discovered(self) -> dict[str, Any]:
+        if "refuses_start" in self.modes:
+            raise Refusal(-32603, "the licence of this server has run out")
         self._began()
         return {
             "resultType": "complete",
