@@ -80,6 +80,35 @@ async def test_a_query_without_arguments_is_the_default_one() -> None:
         assert len((await client.line())["value"]) == len(CALLS)
 
 
+@pytest.mark.parametrize("count", [0, 1, 99, 100, 101, 250])
+async def test_any_number_of_calls_arrives_whole(count: int) -> None:
+    fake = FakeStation()
+    fake.records = (CALLS * 3)[:count]
+    async with _client(fake) as client:
+        client.say('{"id":1,"ask":"calls","with":{"limit":1000}}')
+        ids = [call["id"] for call in (await client.line())["value"]]
+        assert ids == [call.id for call in fake.records]
+
+
+async def test_encoding_many_calls_lets_the_engine_work_in_between() -> None:
+    fake = FakeStation()
+    fake.records = CALLS * 80
+    turns = 0
+
+    async def work() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with _client(fake) as client, asyncio.TaskGroup() as group:
+        working = group.create_task(work())
+        client.say('{"id":1,"ask":"calls","with":{"limit":10000}}')
+        assert len((await client.line())["value"]) == len(fake.records)
+        working.cancel()
+    assert turns >= len(fake.records) / 100
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
