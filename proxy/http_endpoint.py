@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import importlib
 import logging
 from typing import Protocol
 
@@ -50,6 +51,8 @@ async def serve_http(engine: HttpEngine, settings: HttpSettings) -> None:
     What prevents it (port in use, unsafe token file) is told in ``engine.http_problem`` and tried again;
     ``engine.http_url`` is set while it serves.
     """
+    # a quarter of a second of imports, for which calls under way should not wait
+    await asyncio.to_thread(importlib.import_module, "uvicorn.protocols.http.h11_impl")
     while True:
         try:
             token = await asyncio.to_thread(load_or_create_token, engine.paths.http_token_file)

@@ -15,7 +15,7 @@ from typing import Any
 from proxy import wire
 from proxy.dialects import HANDSHAKE_REVISIONS
 from proxy.http.guard import Rules, check, headers_of
-from proxy.http.host import IDLE_SECONDS, HttpHost, Reply
+from proxy.http.host import HttpHost, Reply
 from proxy.http.sse import KEEP_ALIVE, encode_event, one_line
 from proxy.http.streams import Reader, Stream, event_id
 from proxy.session import HostSession, Outlet, Peer
@@ -111,9 +111,9 @@ class HttpApp:
             self.end_idle(time.monotonic())
 
     def end_idle(self, now: float) -> None:
-        """End the sessions that had no connection for `IDLE_SECONDS`."""
+        """End the sessions that had no connection for too long."""
         for host in self.hosts:
-            if host.idle_for(now) > IDLE_SECONDS:
+            if host.expired(now):
                 host.leave()
 
     def end_all(self) -> None:

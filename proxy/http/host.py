@@ -20,6 +20,8 @@ from proxy.session import HostSession
 
 IDLE_SECONDS = 30 * 60.0
 """How long a session without any open connection lives."""
+LEFT_SECONDS = 2 * 60.0
+"""The same for a host that had a stream of unasked messages: on this machine, only its end closes that."""
 PRIMED_SINCE = "2025-11-25"
 """First revision whose clients understand an event without data, which tells how to come back."""
 _log = logging.getLogger("mms.http")
@@ -127,6 +129,10 @@ class HttpHost:
     def primed(self) -> bool:
         """Streams begin with an event that has an id and no data."""
         return self.session is not None and self.session.protocol >= PRIMED_SINCE
+
+    def expired(self, now: float) -> bool:
+        """Nobody uses it any more; a client that thinks otherwise is told to begin anew."""
+        return self.idle_for(now) > (LEFT_SECONDS if self.streams.unasked.read else IDLE_SECONDS)
 
     def idle_for(self, now: float) -> float:
         """Seconds since a connection was open."""

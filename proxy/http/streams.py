@@ -53,6 +53,8 @@ class Stream:
         self.finished = False
         """Nothing will be added any more."""
         self.reader: Reader | None = None
+        self.read = False
+        """It has had a reader."""
         self._last = 0
 
     def add(self, frame: bytes) -> None:
@@ -77,6 +79,7 @@ class Stream:
             self.reader.gone = True
             self.reader.wake.set()
         self.reader = Reader()
+        self.read = True
         return self.reader
 
     def detach(self, reader: Reader) -> None:

@@ -16,14 +16,8 @@ from subprocess import DEVNULL
 
 from proxy.http.token import read_token
 from proxy.model import UpstreamState
-from tests.support.conformance_suite import (
-    Outcome,
-    Suite,
-    Unavailable,
-    expecting_prefix,
-    install,
-    run,
-)
+from tests.support.conformance_suite import Outcome, Suite, expecting_prefix, get_suite, run
+from tests.support.node_packages import Unavailable
 from tests.support.stations import (
     PATIENCE,
     Station,
@@ -61,7 +55,7 @@ async def behind_mms(home: Path, upstream: str) -> AsyncGenerator[str]:
     config = f"[proxy.http]\nenabled = true\nport = 0\n{upstream}"
     with running_station(home, config) as station:
         await until_state(station, "fixture", UpstreamState.READY)
-        port = await _port_of(station)
+        port = await http_port_of(station)
         token = read_token(station.paths.http_token_file)
         async with token_door(port, token) as door:
             yield door
@@ -124,7 +118,7 @@ def _answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-async def _port_of(station: Station) -> int:
+async def http_port_of(station: Station) -> int:
     """Where the endpoint for hosts listens."""
     async with operator(station) as attached, asyncio.timeout(PATIENCE):
         while not (url := (await attached.snapshot()).station.http):  # noqa: ASYNC110
@@ -138,7 +132,7 @@ def main(arguments: Sequence[str]) -> int:
     ``arguments``: a version of the suite and options for it; the defaults are what the test runs.
     """
     try:
-        suite = install(*arguments[:1])
+        suite = get_suite(*arguments[:1])
     except Unavailable as reason:
         print(f"the conformance suite cannot be had: {reason}", file=sys.stderr)
         return 2

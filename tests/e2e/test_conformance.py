@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conformance import compare, table
-from tests.support.conformance_suite import Suite, Unavailable, install
+from tests.support.conformance_suite import Suite, get_suite
+from tests.support.node_packages import Unavailable
 
 pytestmark = pytest.mark.npm
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.npm
 @pytest.fixture(scope="session")
 def suite() -> Suite:
     try:
-        return install()
+        return get_suite()
     except Unavailable as reason:
         pytest.skip(f"the conformance suite cannot be had: {reason}")
 

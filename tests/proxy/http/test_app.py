@@ -463,6 +463,23 @@ async def test_sessions_that_nobody_uses_end_and_those_with_a_stream_live() -> N
         await other.http.aclose()
 
 
+async def test_a_host_whose_stream_has_closed_is_gone_after_minutes() -> None:
+    async with endpoint() as (served, client):
+        other = Client(served.url)
+        await client.initialize()
+        await other.initialize()
+        async with client.stream("GET") as stream:
+            assert (await stream.event()) is not None
+        (host, quiet) = served.app.hosts
+        await until(lambda: not host.streams.being_read)
+        later = max(host.used_at, quiet.used_at) + host_module.LEFT_SECONDS
+        served.app.end_idle(later - 1)
+        assert len(served.app.hosts) == 2
+        served.app.end_idle(later + 1)
+        assert served.app.hosts == (quiet,)
+        await other.http.aclose()
+
+
 async def test_a_host_that_does_not_read_its_stream_is_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
