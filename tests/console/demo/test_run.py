@@ -11,8 +11,10 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,14 +31,12 @@ _PROGRAM = (
 
 
 @pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder for temporary homes that only this test uses. Short, for the sake of sockets."""
-    import tempfile
-
-    folder = Path(tempfile.mkdtemp(prefix="d-", dir="/tmp"))
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
+    with tempfile.TemporaryDirectory(prefix="d-", dir="/tmp") as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        yield Path(folder)
 
 
 def commands_with(text: str) -> list[str]:
