@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         context,
         lambda: add_upstream(file, name, table, environ=context.environ),
         f"Upstream {name} was added to {file}.",
-        _notes(name, table, context.environ.get("PATH")),
+        lambda: _notes(name, table, context.environ.get("PATH")),
     )
 
 

@@ -21,17 +21,22 @@ class TakeOver:
 
 
 def edit(
-    context: Context, change: Callable[[], object], done: str, notes: Sequence[str] = ()
+    context: Context,
+    change: Callable[[], object],
+    done: str,
+    notes: Callable[[], Sequence[str]] = tuple,
 ) -> int:
     """Do ``change`` (which may raise `EditRefusedError`), tell the station, print, return the code.
 
-    ``done`` is the sentence for the change, ``notes`` are further ones. The JSON object has
-    ``ok``, ``message``, ``file``, ``station`` (see `TakeOver`), ``station_message``, ``notes``.
+    ``done`` is the sentence for the change; ``notes`` gives further ones, after the station was told.
+    The JSON object has ``ok``, ``message``, ``file``, ``station`` (see `TakeOver`),
+    ``station_message``, ``notes``.
     """
     change()
     outcome = tell_station(context)
     context.out.line(f"{done} {outcome.text}")
-    for text in notes:
+    remarks = list(notes())
+    for text in remarks:
         context.out.line(text)
     taken = outcome.station != "refused"
     if context.out.as_json:
@@ -42,7 +47,7 @@ def edit(
                 "file": str(context.paths.config_file),
                 "station": outcome.station,
                 "station_message": outcome.text,
-                "notes": list(notes),
+                "notes": remarks,
             }
         )
     return ExitCode.OK if taken else ExitCode.FAILED

@@ -247,33 +247,43 @@ def _set(key: str, value: str, context: Context) -> int:
     from config.edit import set_key
 
     file = context.paths.config_file
-    set_key(file, key, value, environ=context.environ)
-    notes = _after(key, context)
-    return edit(context, lambda: None, f"{key} was written to {file}.", notes)
+    return edit(
+        context,
+        lambda: set_key(file, key, value, environ=context.environ),
+        f"{key} was written to {file}.",
+        lambda: _after(key, context),
+    )
 
 
 def _unset(key: str, context: Context) -> int:
     from config.edit import unset_key
 
     file = context.paths.config_file
-    if not unset_key(file, key, environ=context.environ):
-        raise CliError(f"{key} is not set in {file}.")
-    return edit(context, lambda: None, f"{key} was taken out of {file}.", _after(key, context))
+
+    def change() -> None:
+        if not unset_key(file, key, environ=context.environ):
+            raise CliError(f"{key} is not set in {file}.")
+
+    return edit(context, change, f"{key} was taken out of {file}.", lambda: _after(key, context))
 
 
 def _after(key: str, context: Context) -> list[str]:
     """What a person should know about a key that was just changed."""
-    from config.describe import UnknownKeyError, get
+    from console.station import StationUnavailable
 
     try:
-        info = get(context.load(), key)
-    except UnknownKeyError:
-        return []  # an entry of a table that is now gone
+        rows, _ = _rows(context)
+    except StationUnavailable:
+        return []  # that it could not be told is said already
+    row = next((one for one in rows if one.key == key), None)
+    if row is None:
+        return []  # an entry of a table
     notes: list[str] = []
-    if info.source.value in ("environment", "project file"):
-        notes.append(f"It stays {info.value}: {info.where} ({info.source.value}) is stronger.")
-    if not info.live:
+    if row.source not in ("default", "user file"):
+        where = f"{row.where} ({row.source})" if row.where else f"the {row.source}"
+        notes.append(f"It stays {row.value}: {where} is stronger.")
+    if not row.live:
         notes.append("It takes effect when a station starts.")
-    if info.reserved:
+    if row.reserved:
         notes.append("It is reserved: nothing in this version reads it.")
     return notes

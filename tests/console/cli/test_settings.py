@@ -88,6 +88,26 @@ def test_set_says_when_something_stronger_hides_it(
     assert "It stays 5: MEMTOMEM_STM_PROXY__MAX_QUEUED (environment) is stronger." in ran.out
 
 
+def test_set_says_when_the_running_station_has_something_stronger(
+    mms: Instance, running: Engine
+) -> None:
+    ran = mms.run("config", "set", "proxy.history.max_days", "9")
+    assert ran.code == 0
+    assert "It stays 30: --set proxy.history.max_days (flag) is stronger." in ran.out
+    ran = mms.run("config", "set", "proxy.http.port", "7400")
+    assert "It takes effect when a station starts." in ran.out
+
+
+def test_set_says_when_the_station_could_not_be_told(mms: Instance, running: Engine) -> None:
+    running.fake.unavailable = "It hangs."
+    ran = mms.run("config", "set", "proxy.max_queued", "9")
+    assert ran.code == 0
+    assert "The running station could not be told: It hangs." in ran.out
+    assert mms.run("config", "set", "proxy.max_queued", "8", "--json").json["station"] == (
+        "unreachable"
+    )
+
+
 def test_set_says_when_nothing_reads_the_key(mms: Instance) -> None:
     assert "reserved" in mms.run("config", "set", "formation.enabled", "true").out
 
