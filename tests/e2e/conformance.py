@@ -41,7 +41,7 @@ async def direct_server() -> AsyncGenerator[str]:
         *(*FIXTURE, "http", str(port)), cwd=ROOT, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
     )
     try:
-        await asyncio.to_thread(wait_until, lambda: _answers(port), "the fixture answers")
+        await wait_for_port(port)
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()
@@ -113,9 +113,14 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+async def wait_for_port(port: int) -> None:
+    """Wait until somebody listens."""
+
+    def answers() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    await asyncio.to_thread(wait_until, answers, f"port {port} answers")
 
 
 async def http_port_of(station: Station) -> int:
