@@ -26,8 +26,6 @@ LONGEST_UNREST_SECONDS = 2.0
 
 _FileState = tuple[str, int, int, int, int] | None
 _State = tuple[_FileState, ...]
-_Directories = frozenset[tuple[Path, int]]
-"""With inodes, since a directory made anew under the same name needs a new watch."""
 
 
 def changes(files: Sequence[Path]) -> AsyncGenerator[None]:
@@ -48,7 +46,7 @@ async def _changes(files: Sequence[Path], last: _State) -> AsyncGenerator[None]:
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(wake.set)
 
-    watched: _Directories = frozenset()
+    watched: frozenset[Path] = frozenset()
     watch: _DirectoryWatch | None = None
     try:
         while True:
@@ -63,9 +61,14 @@ async def _changes(files: Sequence[Path], last: _State) -> AsyncGenerator[None]:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(POLL_SECONDS):
                         await wake.wait()
+            was_told = wake.is_set()
             wake.clear()
             if _state(files) == last:
                 continue
+            if not was_told:
+                # Deaf: for example its directory was made anew under the same name.
+                watch.stop()
+                watch = None
             settled = await _settled(files)
             if settled != last:
                 last = settled
@@ -103,14 +106,10 @@ def _file_state(file: Path) -> _FileState:
     return target, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _directories(files: Sequence[Path]) -> _Directories:
+def _directories(files: Sequence[Path]) -> frozenset[Path]:
     """The existing directories in which a change of a file, or of a link's target, shows."""
-    found: set[tuple[Path, int]] = set()
-    for place in {file.parent for file in files} | {file.resolve().parent for file in files}:
-        with contextlib.suppress(OSError):
-            if place.is_dir():
-                found.add((place, place.stat().st_ino))
-    return frozenset(found)
+    places = {file.parent for file in files} | {file.resolve().parent for file in files}
+    return frozenset(place for place in places if place.is_dir())
 
 
 def _names(files: Sequence[Path]) -> frozenset[str]:
@@ -121,7 +120,7 @@ class _DirectoryWatch:
     """A thread that tells of every event on files of some names; ends soon after `stop`."""
 
     def __init__(
-        self, directories: _Directories, names: frozenset[str], notify: Callable[[], None]
+        self, directories: frozenset[Path], names: frozenset[str], notify: Callable[[], None]
     ) -> None:
         self._directories = directories
         self._names = names
@@ -147,7 +146,7 @@ class _DirectoryWatch:
         # A deleted directory or a used-up limit of watches ends this; polling takes over.
         with contextlib.suppress(OSError, RuntimeError):
             for _ in watch(
-                *(place for place, _ in self._directories),
+                *self._directories,
                 watch_filter=lambda _, path: os.path.basename(path) in self._names,  # noqa: PTH119
                 debounce=50,
                 step=50,

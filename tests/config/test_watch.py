@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import threading
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -58,10 +59,10 @@ async def test_every_way_of_writing_is_noticed_once(
     file.write_text("old")
     async with _watching(file) as seen, asyncio.TaskGroup() as group:
         await _until_watched(file, seen)
-        first = group.create_task(anext(seen))
+        first = await _waiting(group, seen)
         write(file)
         await first
-        second = group.create_task(anext(seen))
+        second = await _waiting(group, seen)
         done, _ = await asyncio.wait([second], timeout=0.5)
         assert not done
         second.cancel()
@@ -74,8 +75,7 @@ async def test_the_poll_alone_notices_a_change_too(
     monkeypatch.setattr(config.watch, "_directories", lambda _: frozenset())
     file = tmp_path / "config.toml"
     async with _watching(file) as seen, asyncio.TaskGroup() as group:
-        first = group.create_task(anext(seen))
-        await asyncio.sleep(0)
+        first = await _waiting(group, seen)
         file.write_text("new")
         await first
 
@@ -91,6 +91,27 @@ async def test_a_directory_that_is_made_later_is_noticed_and_then_watched(
         await anext(seen)
         file.write_text("22")
         await anext(seen)
+
+
+async def test_a_directory_that_is_made_anew_is_watched_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config.watch, "POLL_SECONDS", 0.2)
+    file = tmp_path / "mms" / "config.toml"
+    file.parent.mkdir()
+    async with _watching(file) as seen, asyncio.TaskGroup() as group:
+        await _until_watched(file, seen)
+        # Both at once, so that the directory is never seen missing.
+        first = await _waiting(group, seen)
+        shutil.rmtree(file.parent)
+        file.parent.mkdir()
+        _write(file, "new")
+        await first
+        second = await _waiting(group, seen)
+        _write(file, "found by the poll, since the old watch is deaf")
+        await second
+        monkeypatch.setattr(config.watch, "POLL_SECONDS", 60.0)
+        await _until_watched(file, seen)
 
 
 async def test_a_change_between_the_call_and_the_first_wait_is_not_missed(tmp_path: Path) -> None:
@@ -112,7 +133,7 @@ async def test_a_write_through_a_link_is_noticed(
     link.symlink_to(target)
     async with _watching(link) as seen, asyncio.TaskGroup() as group:
         await _until_watched(target, seen)
-        first = group.create_task(anext(seen))
+        first = await _waiting(group, seen)
         _rename_over(target)
         await first
 
@@ -125,7 +146,7 @@ async def test_other_files_of_the_directory_do_not_matter(
     file.write_text("old")
     async with _watching(file) as seen, asyncio.TaskGroup() as group:
         await _until_watched(file, seen)
-        first = group.create_task(anext(seen))
+        first = await _waiting(group, seen)
         for n in range(20):
             (tmp_path / f"calls.sqlite3-{n}").write_text("x")
         done, _ = await asyncio.wait([first], timeout=0.5)
@@ -138,13 +159,13 @@ async def test_a_burst_of_writes_is_one_change_with_the_last_content(tmp_path: P
     file = tmp_path / "config.toml"
     file.write_text("old")
     async with _watching(file) as seen, asyncio.TaskGroup() as group:
-        first = group.create_task(anext(seen))
+        first = await _waiting(group, seen)
         for n in range(30):
             file.write_text(f"{n}")
             await asyncio.sleep(0)
         await first
         assert file.read_text() == "29"
-        second = group.create_task(anext(seen))
+        second = await _waiting(group, seen)
         done, _ = await asyncio.wait([second], timeout=0.5)
         assert not done
         second.cancel()
@@ -157,11 +178,21 @@ async def test_cancelling_ends_the_watching_thread(tmp_path: Path) -> None:
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:
         await _until_watched(file, seen)
         [thread] = _watch_threads() - earlier
-        waiting = group.create_task(anext(seen))
-        await asyncio.wait([waiting], timeout=0)
+        waiting = await _waiting(group, seen)
         waiting.cancel()
     await asyncio.to_thread(thread.join, 5)
     assert not thread.is_alive()
+
+
+async def _waiting(group: asyncio.TaskGroup, seen: AsyncGenerator[None]) -> asyncio.Task[None]:
+    """A task that got as far as waiting: what changes from now on, it has to be told."""
+    task = group.create_task(_next(seen))
+    await asyncio.sleep(0)
+    return task
+
+
+async def _next(seen: AsyncGenerator[None]) -> None:
+    await anext(seen)
 
 
 async def _until_watched(file: Path, seen: AsyncGenerator[None]) -> None:
@@ -170,7 +201,7 @@ async def _until_watched(file: Path, seen: AsyncGenerator[None]) -> None:
     A new attempt comes only after a time in which a told change would have settled.
     """
     async with asyncio.TaskGroup() as group:
-        told = group.create_task(anext(seen))
+        told = await _waiting(group, seen)
         attempts = 0
         while not told.done():
             _write(file, f"attempt {attempts}")
