@@ -259,9 +259,16 @@ class ProgramClient(RawClient):
 
 @contextlib.asynccontextmanager
 async def start_program(
-    command: Sequence[str], environment: Mapping[str, str], *, directory: Path | None = None
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    directory: Path | None = None,
+    kill: bool = False,
 ) -> AsyncIterator[ProgramClient]:
-    """Start a server on pipes. At the end its input is closed; it must then exit by itself."""
+    """Start a server on pipes. At the end its input is closed; it must then exit by itself.
+
+    ``kill``: it need not, and is killed with all that it started.
+    """
     loop = asyncio.get_running_loop()
     process = subprocess.Popen(  # noqa: ASYNC220  # starting takes a millisecond
         command,
@@ -288,6 +295,8 @@ async def start_program(
                 yield client
             finally:
                 writer.close()
+                if kill:
+                    os.killpg(process.pid, signal.SIGKILL)
                 await _exit(process)
                 pump.cancel()
     finally:
