@@ -88,7 +88,7 @@ class UnsafeDirectoryError(PermissionError):
 
 
 def paths_for(environ: Mapping[str, str], *, platform: str = sys.platform) -> Paths:
-    """Derive every path from the environment; reads nothing but the existence of a directory.
+    """Derive every path from the environment; reads no file.
 
     ``MMS_HOME=DIR`` puts a separate instance under DIR. Otherwise the XDG variables count where
     they hold an absolute path, and the platform's usual places stand in for missing ones.
@@ -107,11 +107,9 @@ def paths_for(environ: Mapping[str, str], *, platform: str = sys.platform) -> Pa
         state_home = _xdg(environ, "XDG_STATE_HOME", mac if is_mac else home / ".local" / "state")
         config = config_home / "mms" / "config.toml"
         state = state_home / "mms"
-        session = environ.get("XDG_RUNTIME_DIR", "")
-        if os.path.isabs(session) and os.path.isdir(session):  # noqa: PTH112, PTH117  # one stat, no object
-            runtime = Path(session) / "mms"
-        else:
-            runtime = state / "run"
+        # Not XDG_RUNTIME_DIR: hosts and terminals of one user often differ in it (ssh, cron, desktop
+        # launchers) and would then miss each other's socket.
+        runtime = state / "run"
     return Paths(config, state, _short_enough(runtime / "mms.sock"))
 
 

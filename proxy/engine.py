@@ -240,6 +240,7 @@ class Engine:
         )
 
     async def _follow_settings(self, changes: AsyncIterator[None]) -> None:
+        await self.reload()  # an edit between the first reading and the start of the watch
         async for _ in changes:
             await self.reload()
 

@@ -16,7 +16,8 @@ def main() -> int:
     """Run the command line; ``connect`` takes a short way, since hosts wait for it."""
     if _PRIVATE.is_dir():
         sys.path.insert(0, str(_PRIVATE))
-    if sys.argv[1:2] == ["connect"] and "--print" not in sys.argv:
+    prints = any(argument.startswith("--print") for argument in sys.argv)
+    if sys.argv[1:2] == ["connect"] and not prints:
         from proxy.bridge import main as connect
 
         return connect(sys.argv[2:])

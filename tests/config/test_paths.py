@@ -48,19 +48,18 @@ def test_a_relative_mms_home_is_made_absolute(
     assert paths_for({"MMS_HOME": "~/x", "HOME": "/h"}).config_file == Path("/h/x/config.toml")
 
 
-def test_xdg_directories_are_used_when_they_are_set(tmp_path: Path) -> None:
+def test_xdg_directories_are_used_when_they_are_set() -> None:
     paths = paths_for(
         {
             "HOME": "/home/a",
             "XDG_CONFIG_HOME": "/c",
             "XDG_STATE_HOME": "/s",
-            "XDG_RUNTIME_DIR": str(tmp_path),
         },
         platform="linux",
     )
     assert paths.config_file == Path("/c/mms/config.toml")
     assert paths.state_directory == Path("/s/mms")
-    assert paths.socket == tmp_path / "mms" / "mms.sock"
+    assert paths.socket == Path("/s/mms/run/mms.sock")
 
 
 def test_a_relative_xdg_value_counts_as_unset() -> None:
@@ -68,12 +67,11 @@ def test_a_relative_xdg_value_counts_as_unset() -> None:
     assert paths.config_file == Path("/h/.config/mms/config.toml")
 
 
-def test_the_socket_lies_with_the_state_when_the_session_directory_is_missing(
-    tmp_path: Path,
-) -> None:
-    environ = {"HOME": "/h", "XDG_RUNTIME_DIR": str(tmp_path / "gone")}
-    paths = paths_for(environ, platform="linux")
-    assert paths.socket == Path("/h/.local/state/mms/run/mms.sock")
+def test_a_session_directory_does_not_move_the_socket(tmp_path: Path) -> None:
+    """A host and a terminal of the same user often differ in it."""
+    there = paths_for({"HOME": "/h", "XDG_RUNTIME_DIR": str(tmp_path)}, platform="linux")
+    elsewhere = paths_for({"HOME": "/h"}, platform="linux")
+    assert there.socket == elsewhere.socket == Path("/h/.local/state/mms/run/mms.sock")
 
 
 def test_a_mac_keeps_both_in_application_support() -> None:

@@ -1,4 +1,4 @@
-"""Three ways to the same fake: directly, from another thread, and over a real socket."""
+"""Four ways to the same fake: directly, from another thread, and over a real socket, once or lasting."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from console.station import Station
 from console.stations.attached import AttachedStation
+from console.stations.lasting import LastingStation
 from console.stations.local import LocalStation
 from tests.support.fake_engine import engine
 from tests.support.fake_station import FakeStation
@@ -48,7 +49,19 @@ async def _attached() -> AsyncIterator[Rig]:
             yield Rig(station, running.fake, running.do)
 
 
-@pytest.fixture(params=[_fake, _local, _attached], ids=["fake", "local", "attached"])
+@asynccontextmanager
+async def _lasting() -> AsyncIterator[Rig]:
+    with engine(on_socket=True) as (running, path):
+        station = LastingStation(path)
+        try:
+            yield Rig(station, running.fake, running.do)
+        finally:
+            await station.aclose()
+
+
+@pytest.fixture(
+    params=[_fake, _local, _attached, _lasting], ids=["fake", "local", "attached", "lasting"]
+)
 def open_rig(request: pytest.FixtureRequest) -> Callable[[], AbstractAsyncContextManager[Rig]]:
     """Opens the rig inside the test's own loop."""
     return request.param
