@@ -20,6 +20,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
+from textual import events
 from textual.app import App, ScreenStackError
 from textual.binding import BindingType
 from textual.screen import ModalScreen, Screen
@@ -201,6 +202,12 @@ class ConsoleApp(App[QuitChoice]):
         if not alive:
             log.info("console ends: the terminal is gone")
             self._leave(QuitChoice.LEAVE if self.station.attached else QuitChoice.KEEP)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Pasted text is foreign too: a field would show its control characters to the terminal."""
+        if isinstance(event, events.Paste):
+            event.text = safe(event.text.expandtabs(1))
+        await super().on_event(event)
 
     def _tick(self) -> None:
         """The clock and the ages move although nothing happened."""

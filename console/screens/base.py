@@ -32,9 +32,16 @@ NEED_A_PERSON = (UpstreamState.FAILED, UpstreamState.BACKING_OFF, UpstreamState.
 
 
 def entitle(widget: Widget, title: str, subtitle: str = "") -> None:
-    """Write on a widget's border. The texts are neutralised and never read as markup."""
-    widget.border_title = Content(safe_line(title, 300))
-    widget.border_subtitle = Content(safe_line(subtitle, 300)) if subtitle else None
+    """Write on a widget's border. The texts are neutralised and never read as markup.
+
+    Setting a title repaints all that is inside the border, so an equal one is not set again.
+    """
+    above = safe_line(title, 300)
+    below = safe_line(subtitle, 300)
+    if str(widget.border_title or "") != above:
+        widget.border_title = Content(above)
+    if str(widget.border_subtitle or "") != below:
+        widget.border_subtitle = Content(below) if below else None
 
 
 class MainScreen(Screen[None]):

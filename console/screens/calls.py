@@ -28,12 +28,12 @@ COLUMNS = (
     Column("time", 8),
     Column("host", 11, flex=1, drop=4, most=18),
     Column("upstream", 10, flex=1, most=20),
-    Column("tool", 14, flex=3, most=32),
+    Column("tool", 14, flex=8, most=32),
     Column("ms", 7, right=True),
     Column("tok in", 6, right=True, drop=3),
     Column("tok out", 7, right=True),
-    Column("result", 10),
-    Column("why", 16, flex=4, drop=5),
+    Column("result", 10, drop=1),
+    Column("why", 16, flex=3, drop=5),
 )
 """Tokens of the arguments and of the answer, structured content included."""
 

@@ -239,8 +239,8 @@ class ConfigScreen(MainScreen):
         confirm(
             self.console,
             f"Unset {key}?",
-            f"It is {row.value} now ({row.where}). Without it the default holds: "
-            f"{row.default or 'none'}.",
+            f"It is {safe_line(row.value, 120)} now ({safe_line(row.where, 120)}). "
+            f"Without it the default holds: {safe_line(row.default, 120) or 'none'}.",
             "Unset",
             lambda: self.console.carry_out(UnsetSetting(key), self._unset_done),
         )

@@ -64,7 +64,7 @@ class ChoiceDialog(ModalScreen["str | None"]):
         danger = any(choice.danger for choice in self._choices)
         with Vertical(classes="dialog -danger" if danger else "dialog") as box:
             entitle(box, self._title, "Enter chooses \u00b7 Esc leaves")
-            yield Static(Content(safe(self._words, 1500)), classes="words", markup=False)
+            yield Static(Content(safe(self._words, 800)), classes="words", markup=False)
             yield self._table
 
     def on_mount(self) -> None:

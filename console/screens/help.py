@@ -117,4 +117,4 @@ def _entry(action: keys.Action, keymap: keys.Keymap, wide: bool) -> TextLine:
     key = Cell(f"  {shown:<10} ", Tone.KEY)
     if wide:
         return (key, Cell(f"{action.help:<56} "), Cell(action.id, Tone.MUTED))
-    return (key, Cell(f"{action.help} ", Tone.NORMAL), Cell(f"({action.id})", Tone.MUTED))
+    return (key, Cell(f"{action.help} ({action.id})"))

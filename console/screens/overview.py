@@ -59,10 +59,10 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
         )
         self._hosts: LineTable[HostView] = LineTable(
             (
-                Column("", 10, flex=2, most=24),
-                Column("", 6, right=True),
+                Column("", 10, flex=3, most=20),
+                Column("", 5, right=True),
                 Column("", 6, right=True, drop=2),
-                Column("", 10, flex=3, drop=3),
+                Column("", 16, flex=2, drop=3),
             ),
             self._host_cells,
             lambda host: host.session,
@@ -131,11 +131,18 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
 
     def _draw_cards(self, state: ConsoleState, now: float) -> None:
         minutes = state.minutes
-        old = "stale  " if state.stale and state.loaded else ""
+        if not state.loaded:
+            for chart, card, title in (
+                (self._tokens, "#card-tokens", "tokens per minute, last hour"),
+                (self._calls, "#card-calls", "calls per minute"),
+            ):
+                entitle(self.query_one(card), title)
+                chart.show((Cell(fmt.NONE, Tone.MUTED),), ())
+            return
         today = (
             f"today {fmt.count(state.today.tokens_out)} out, {fmt.count(state.today.tokens_in)} in"
         )
-        entitle(self.query_one("#card-tokens"), f"{old}tokens per minute, last hour", today)
+        entitle(self.query_one("#card-tokens"), "tokens per minute, last hour", today)
         sent = sum(minute.tokens_in for minute in minutes)
         received = sum(minute.tokens_out for minute in minutes)
         self._tokens.show(
@@ -147,8 +154,8 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             ),
             [minute.tokens_out + minute.tokens_in for minute in minutes],
         )
-        today = f"today {fmt.count(state.today.calls)}, {fmt.count(state.today.errors)} failed"
-        entitle(self.query_one("#card-calls"), f"{old}calls per minute", today)
+        today = f"today {fmt.count(state.today.calls)}, {fmt.count(state.today.errors)} err"
+        entitle(self.query_one("#card-calls"), "calls per minute", today)
         errors = sum(minute.errors for minute in minutes)
         calls = sum(minute.calls for minute in minutes)
         self._calls.show(
@@ -176,6 +183,8 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             title += (
                 f" \u2014 {waiting} need attention" if waiting > 1 else " \u2014 1 needs attention"
             )
+        if state.stale and state.loaded:
+            title += " (stale)"
         self._upstreams.show(state.upstreams, "\u2026" if not state.loaded else "")
         entitle(panel, title, reason_of(self._upstreams.current))
 

@@ -97,33 +97,37 @@ def _in(view: UpstreamView, now: float) -> str:
 
 def _figures(view: UpstreamView, detail: UpstreamDetail | None) -> list[TextLine]:
     kind = "stdio" if view.transport is Transport.STDIO else "http"
-    process = f"  pid {view.pid}" if view.pid is not None else ""
     lines = [
-        _pair(kind, view.target + process),
-        _pair("server", f"{view.server}  protocol {view.protocol}" if view.server else fmt.NONE),
-        _pair(
-            "latency",
-            f"p50 {_ms(view.p50_ms)}   p95 {_ms(view.p95_ms)}"
-            if view.p50_ms is not None
-            else fmt.NONE,
-        ),
+        _pair(kind, view.target),
+        _pair("server", view.server or fmt.NONE),
+        _pair("protocol", view.protocol or fmt.NONE),
+        _pair("latency", _latency(view)),
         _pair(
             "calls",
-            f"{fmt.count(view.calls)}   {fmt.count(view.errors)} failed "
-            f"({fmt.percent(view.errors, view.calls)})   {view.in_flight} in flight",
+            f"{fmt.count(view.calls)}, {fmt.count(view.errors)} failed "
+            f"({fmt.percent(view.errors, view.calls)})",
         ),
-        _pair(
-            "tools",
-            f"{view.tools_advertised} of {view.tools_discovered} advertised as {view.prefix}__\u2026",
-        ),
+        _pair("tools", f"{view.tools_advertised} of {view.tools_discovered} advertised"),
+        _pair("names", f"{view.prefix}__\u2026"),
     ]
+    if view.in_flight:
+        lines.append(_pair("in flight", fmt.plural(view.in_flight, "call")))
     if detail is not None and (detail.resources or detail.prompts):
-        lines.append(_pair("also", f"{detail.resources} resources   {detail.prompts} prompts"))
-    if view.restarts or view.noise_lines:
-        noise = f"   {fmt.plural(view.noise_lines, 'stray line')} on stdout"
-        text = fmt.plural(view.restarts, "restart")
-        lines.append(_pair("health", text + (noise if view.noise_lines else "")))
+        resources = fmt.plural(detail.resources, "resource")
+        lines.append(_pair("also", f"{resources}, {fmt.plural(detail.prompts, 'prompt')}"))
+    if view.pid is not None or view.restarts:
+        process = f"pid {view.pid}" if view.pid is not None else "not running"
+        lines.append(_pair("process", f"{process}, {fmt.plural(view.restarts, 'restart')}"))
+    if view.noise_lines:
+        noise = fmt.plural(view.noise_lines, "stray line")
+        lines.append(_pair("stdout", noise))
     return lines
+
+
+def _latency(view: UpstreamView) -> str:
+    if view.p50_ms is None:
+        return fmt.NONE
+    return f"p50 {_ms(view.p50_ms)}, p95 {_ms(view.p95_ms)}"
 
 
 def _ms(value: float | None) -> str:
@@ -131,7 +135,7 @@ def _ms(value: float | None) -> str:
 
 
 def _pair(label: str, text: str) -> TextLine:
-    return (Cell(f"{label:<8}", Tone.MUTED), Cell(safe_line(text, _SENTENCE)))
+    return (Cell(f"{label:<10}", Tone.MUTED), Cell(safe_line(text, _SENTENCE)))
 
 
 def _heading(title: str, number: int | None = None) -> list[TextLine]:

@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from console import format as fmt
 from console import keys
+from console.safe import safe_line
 from console.screens.base import entitle
 from console.screens.dialogs import confirm
 from console.screens.first_steps import FirstStepsDeeds
@@ -67,7 +68,9 @@ class UpstreamsScreen(FirstStepsDeeds):
         if words:
             empty = f"0 of {len(state.upstreams)} match \u2014 Esc clears the filter"
         elif state.loaded:
-            empty = "No upstream is configured.\na adds one, i imports those of your hosts."
+            empty = "No upstream is configured."
+            if self.console.first_steps is not None:
+                empty += "\na adds one,\ni imports those of your hosts."
         else:
             empty = "waiting for the station" + fmt.ELLIPSIS
         self._table.show(shown, empty)
@@ -231,8 +234,8 @@ class UpstreamsScreen(FirstStepsDeeds):
         confirm(
             self.console,
             f"Remove {name}?",
-            f"[upstreams.{name}] is taken out of your settings file and the upstream stops.\n"
-            f"It is: {view.target}",
+            f"[upstreams.{safe_line(name, 60)}] is taken out of your settings file "
+            f"and the upstream stops.\nIt is: {safe_line(view.target, 200)}",
             "Remove",
             lambda: self.console.carry_out(RemoveUpstream(name)),
         )

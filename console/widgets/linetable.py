@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import var
 from textual.scroll_view import ScrollView
@@ -21,6 +21,7 @@ from textual.strip import Strip
 from console import keys
 from console.format import fit
 from console.widgets.columns import GAP, Column, share
+from console.widgets.scrolling import set_lines
 from console.widgets.tone import COMPONENTS, Cell, Tone, cursor_style, draw, tone_style
 
 Item = TypeVar("Item")
@@ -83,6 +84,10 @@ class LineTable(ScrollView, Generic[Item], can_focus=True):
         self._header = 1 if header else 0
         self._quiet = quiet
         self._cursor_key: Hashable | None = None
+        self._shared: tuple[int, tuple[int, ...]] = (-1, ())
+        """The last width, and what of it each column gets."""
+        self._drawn: dict[int, tuple[tuple[Cell, ...], bool]] = {}
+        """What each line of the screen showed when it was last drawn."""
         self.empty = empty
         """Shown in place of rows; several lines may be given."""
 
@@ -111,7 +116,7 @@ class LineTable(ScrollView, Generic[Item], can_focus=True):
             self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True)
         elif before is None or self._cursor_key != before:
             self._reveal()
-        self.refresh()
+        self._refresh_changed()
         if self._cursor_key != before:
             self.post_message(self.Moved(self, self._cursor_key))
 
@@ -142,9 +147,16 @@ class LineTable(ScrollView, Generic[Item], can_focus=True):
         return near
 
     def _resize(self) -> None:
-        height = max(1, len(self._items)) + self._header
-        width = self.scrollable_content_region.width or self.size.width
-        self.virtual_size = Size(width, height)
+        set_lines(self, max(1, len(self._items)) + self._header)
+
+    def _refresh_changed(self) -> None:
+        """Repaint the lines that would look different, which are few when one value changed."""
+        height = self.size.height
+        changed = [y for y in range(height) if self._line_content(y) != self._drawn.get(y)]
+        if len(changed) * 2 > height:
+            self.refresh()
+        elif changed:
+            self.refresh(*(Region(0, y, self.size.width, 1) for y in changed))
 
     def _page(self) -> int:
         return max(1, self.scrollable_content_region.height - self._header)
@@ -165,7 +177,7 @@ class LineTable(ScrollView, Generic[Item], can_focus=True):
             self.post_message(self.FollowEnded())
         self._cursor_key = self._key(self._items[self.cursor]) if self._items else None
         self._reveal()
-        self.refresh()
+        self._refresh_changed()
         self.post_message(self.Moved(self, self._cursor_key))
 
     def watch_follow(self) -> None:
@@ -218,50 +230,56 @@ class LineTable(ScrollView, Generic[Item], can_focus=True):
             self.post_message(self.Opened(self, self._cursor_key))
 
     def render_line(self, y: int) -> Strip:
+        cells, marked = self._drawn[y] = self._line_content(y)
         width = self.size.width
-        if self._header and y == 0:
-            titles = tuple(Cell(column.title, Tone.TITLE) for column in self._columns)
-            return self._line(titles, width, marked=False) if self._items else self._blank(width)
-        index = y - self._header + round(self.scroll_y)
+        if len(cells) != len(self._columns):
+            return draw(self, cells, width)
+        return self._line(cells, width, marked=marked)
+
+    def _line_content(self, y: int) -> tuple[tuple[Cell, ...], bool]:
+        """What is on a line of the screen: a cell per column (else plain text), and the mark."""
         if not self._items:
-            return self._empty_line(y - self._header, width)
+            lines = self.empty.split("\n")
+            place = y - self._header
+            shown = 0 <= place < len(lines)
+            return ((Cell(" " + lines[place], Tone.MUTED),) if shown else (), False)
+        if self._header and y == 0:
+            return (tuple(Cell(column.title, Tone.TITLE) for column in self._columns), False)
+        index = y - self._header + round(self.scroll_y)
         if index >= len(self._items):
-            return self._blank(width)
-        return self._line(self._cells(self._items[index]), width, marked=self._marks(index))
+            return ((), False)
+        return (self._cells(self._items[index]), self._marks(index))
 
     def _marks(self, index: int) -> bool:
         return index == self.cursor and (self.has_focus or not self._quiet)
 
-    def _blank(self, width: int) -> Strip:
-        return draw(self, (), width)
-
-    def _empty_line(self, y: int, width: int) -> Strip:
-        lines = self.empty.split("\n")
-        if not 0 <= y < len(lines):
-            return self._blank(width)
-        return draw(self, (Cell(" " + lines[y], Tone.MUTED),), width)
-
     def _line(self, cells: tuple[Cell, ...], width: int, *, marked: bool) -> Strip:
-        over = cursor_style(self, self.has_focus) if marked else None
-        base = tone_style(self, Tone.NORMAL)
-        mark = tone_style(self, Tone.ACCENT)
-        if over is not None:
-            base, mark = base + over, mark + over
-        segments = [Segment(_MARK if marked else " ", mark)]
+        """Neighbours of one tone share a segment: the compositor's work grows with their number."""
+        parts: list[tuple[str, Tone]] = [(_MARK if marked else " ", Tone.ACCENT)]
         used = 1
-        room = max(1, width - 2)
-        for column, cell, columns_width in zip(
-            self._columns, cells, share(self._columns, room), strict=True
+        for column, cell, cells_wide in zip(
+            self._columns, cells, self._share(max(1, width - 2)), strict=True
         ):
-            if columns_width == 0:
+            if cells_wide == 0:
                 continue
-            if used > 1:
-                segments.append(Segment(" " * GAP, base))
-                used += GAP
-            style = tone_style(self, cell.tone)
-            text = fit(cell.text, columns_width, right=column.right)
-            segments.append(Segment(text, style + over if over is not None else style))
-            used += columns_width
+            gap = " " * GAP if used > 1 else ""
+            text = gap + fit(cell.text, cells_wide, right=column.right)
+            tone = cell.tone
+            if tone is parts[-1][1] and used > 1:
+                parts[-1] = (parts[-1][0] + text, tone)
+            else:
+                parts.append((text, tone))
+            used += len(gap) + cells_wide
         if used < width:
-            segments.append(Segment(" " * (width - used), base))
-        return Strip(segments).adjust_cell_length(width, base)
+            parts.append((" " * (width - used), Tone.NORMAL))
+        if marked:
+            over = cursor_style(self, self.has_focus)
+            segments = [Segment(text, tone_style(self, tone) + over) for text, tone in parts]
+        else:
+            segments = [Segment(text, tone_style(self, tone)) for text, tone in parts]
+        return Strip(segments, max(used, width)).adjust_cell_length(width)
+
+    def _share(self, room: int) -> tuple[int, ...]:
+        if self._shared[0] != room:
+            self._shared = (room, share(self._columns, room))
+        return self._shared[1]

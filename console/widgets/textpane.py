@@ -11,12 +11,12 @@ from typing import ClassVar
 
 from rich.cells import cell_len, chop_cells
 from textual import events
-from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from console import keys
 from console.safe import safe, safe_line
+from console.widgets.scrolling import set_lines
 from console.widgets.tone import COMPONENTS, Cell, Tone, draw
 
 TextLine = tuple[Cell, ...]
@@ -116,7 +116,7 @@ class TextPane(ScrollView, can_focus=True):
             return
         self._wrapped_at = width
         self._wrapped = [piece for line in self._source for piece in wrap(line, width)]
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self._wrapped))
+        set_lines(self, max(1, len(self._wrapped)))
         self.refresh()
 
     def render_line(self, y: int) -> Strip:

@@ -39,6 +39,9 @@ COMPONENTS: set[str] = {f"tone--{tone.value}" for tone in Tone} | {
 """Component classes that a widget with tones declares."""
 
 
+_CLASS = {tone: f"tone--{tone.value}" for tone in Tone}
+
+
 class Cell(NamedTuple):
     """A piece of text with its tone. The text is raw: drawing neutralises it."""
 
@@ -48,7 +51,7 @@ class Cell(NamedTuple):
 
 def tone_style(widget: Widget, tone: Tone) -> Style:
     """The tone's style on that widget's background, under the present theme."""
-    return widget.get_component_rich_style(f"tone--{tone.value}")
+    return widget.get_component_rich_style(_CLASS[tone])
 
 
 def cursor_style(widget: Widget, focused: bool) -> Style:

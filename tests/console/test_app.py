@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from textual import events
 from textual.command import CommandPalette
 
 from console.app import ConsoleApp, QuitChoice
@@ -335,6 +336,20 @@ def test_hostile_text_reaches_no_screen_unchanged_and_breaks_none(size: tuple[in
                 bad = {character for character in shown if _dangerous(character)} - {"\n"}
                 assert bad == set(), (tour, bad)
                 assert app.is_running
+
+    asyncio.run(run())
+
+
+def test_pasted_text_is_neutralised_before_a_field_shows_it() -> None:
+    async def run() -> None:
+        app = console(FakeStation())
+        async with app.run_test(size=SMALL) as pilot:
+            await settle(pilot)
+            await press(pilot, "3", "slash")
+            app.post_message(events.Paste("[/b] \x1b]52;c;eA==\x07\u202e\tx\nq\nq"))
+            await until(pilot, lambda: "[/b]" in picture(app))
+            assert "[/b] \u241b]52;c;eA==\u2407\u00ab202E\u00bb x" in picture(app)
+            assert app.is_running
 
     asyncio.run(run())
 
