@@ -40,7 +40,10 @@ def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def commands_with(text: str) -> list[str]:
-    told = subprocess.run(["ps", "-eo", "args="], capture_output=True, text=True, check=True)
+    """Children of a demo whose arguments or environment name ``text``, as its home does."""
+    told = subprocess.run(
+        ["ps", "axeww", "-o", "args="], capture_output=True, text=True, check=True
+    )
     return [line for line in told.stdout.splitlines() if text in line and "child.py" in line]
 
 
@@ -98,6 +101,9 @@ def test_however_it_is_ended_no_process_outlives_it(
 ) -> None:
     with start(terminal=False, stdout=subprocess.DEVNULL) as demo:
         wait_for_home(temporary)
+        running = "\n".join(commands_with(str(temporary)))
+        assert "child.py helper" in running
+        assert "child.py station" in running
         demo.send_signal(number)
         demo.wait(SECONDS)
     assert demo.returncode != 0
