@@ -190,7 +190,11 @@ class ConsoleApp(App[QuitChoice]):
         self.set_interval(_WATCHDOG_SECONDS, self._check_terminal)
 
     def _end_by_signal(self, number: int) -> None:
-        log.info("console ends by signal %d", number)
+        self._end(f"signal {number}")
+
+    def _end(self, reason: str) -> None:
+        """Nobody can be asked any more: our own station stops, another one is not concerned."""
+        log.info("console ends: %s", reason)
         self._leave(QuitChoice.LEAVE if self.station.attached else QuitChoice.STOP)
 
     def _check_terminal(self) -> None:
@@ -200,8 +204,7 @@ class ConsoleApp(App[QuitChoice]):
         except (OSError, ValueError):
             alive = False
         if not alive:
-            log.info("console ends: the terminal is gone")
-            self._leave(QuitChoice.LEAVE if self.station.attached else QuitChoice.KEEP)
+            self._end("the terminal is gone")
 
     async def on_event(self, event: events.Event) -> None:
         """Pasted text is foreign too: a field would show its control characters to the terminal."""
