@@ -37,6 +37,7 @@ KEEP_CONNECTION_SECONDS = 4.0
 USE_UP_SECONDS = 0.5
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
+PAUSE_AFTER_BREAK = 0.1
 RESUME_ATTEMPTS = 5
 MAX_REDIRECTS = 3
 OUTGOING_LIMIT = 4096
@@ -321,6 +322,9 @@ class HttpLink:
                 if is_unreachable(error):
                     self._unreachable = True
                     raise _Lost(describe_error(error, self._client.base_url)) from None
+                if time.monotonic() - began > FIRST_PAUSE:
+                    await asyncio.sleep(PAUSE_AFTER_BREAK)
+                    continue  # a server that died is noticed at once
             short = short + 1 if time.monotonic() - began < FIRST_PAUSE else 0
             growing = FIRST_PAUSE * 2.0 ** min(short - 1, 8) if short > 1 else 0.0
             await asyncio.sleep(min(max(pause, growing), LONGEST_PAUSE))
@@ -356,13 +360,15 @@ class HttpLink:
     ) -> bool:
         """Pass one message on; true when it answers ``request``."""
         frame = one_line(data)
-        if request is None or response is None:
-            self._deliver(frame)
-            return False
         try:
             message = wire.parse(frame)
         except wire.MalformedMessage:
             self._deliver(frame)  # may hold the id; the upstream's own reader looks for it
+            return False
+        if request is None or response is None:
+            self._deliver(frame)
+            if wire.kind_of(message) is wire.MessageKind.RESPONSE:
+                self._give_up(bytes(message["id"]))
             return False
         if "method" in message or not ("result" in message or "error" in message):
             self._deliver(frame)
@@ -374,6 +380,12 @@ class HttpLink:
         self._under_way.pop(bytes(request.id), None)
         self._deliver(frame)
         return True
+
+    def _give_up(self, id: bytes) -> None:
+        """Stop waiting for an answer that came another way."""
+        request = self._under_way.pop(id, None)
+        if request is not None and request.task is not None:
+            request.task.cancel()
 
     def _deliver(self, frame: bytes) -> None:
         if not self._lost:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conformance import compare, table
-from tests.support.conformance_suite import Suite, get_suite
+from tests.e2e.conformance import ROOT, compare, table
+from tests.support.conformance_suite import Suite, get_suite, run_client
 from tests.support.node_packages import Unavailable
 
 pytestmark = pytest.mark.npm
@@ -31,3 +32,13 @@ def test_every_scenario_that_passes_directly_passes_through_mms(suite: Suite, ho
             assert stdio[name].ok, printed
             assert http[name].ok, printed
             assert stdio[name].failed == http[name].failed == 0, printed
+
+
+@pytest.mark.parametrize("scenario", ["initialize", "tools_call", "sse-retry"])
+def test_mms_is_a_right_client_of_servers_over_http(
+    suite: Suite, scenario: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    command = f"{sys.executable} -m tests.support.conformance_client"
+    printed = asyncio.run(run_client(suite, scenario, command))
+    assert "0 failed, 0 warnings" in printed

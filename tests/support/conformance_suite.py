@@ -88,6 +88,29 @@ async def run(suite: Suite, url: str, *options: str) -> dict[str, Outcome]:
     return found
 
 
+async def run_client(suite: Suite, scenario: str, command: str) -> str:
+    """Let the suite play a server for ``command URL``; what it printed when that was right, else raises."""
+    process = await asyncio.create_subprocess_exec(
+        suite.node,
+        suite.entry,
+        *("client", "--command", command, "--scenario", scenario, "--timeout", "90000"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        async with asyncio.timeout(RUN_SECONDS):
+            printed, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    text = printed.decode(errors="replace")
+    if process.returncode != 0 or "PASSED" not in text:
+        raise AssertionError(text)
+    return text
+
+
 def _outcomes(output: Path) -> dict[str, Outcome]:
     """Read the folders ``server-SCENARIO-DATE`` that a run leaves."""
     folders = sorted(output.iterdir(), key=lambda folder: folder.name[-24:])
