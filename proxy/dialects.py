@@ -60,7 +60,7 @@ class HandshakeDialect:
 
     def incoming(self, message: wire.Members) -> wire.Members | InputRequired:
         result = message.get("result")
-        if result is not None and bytes(result)[:1] != b"{":
+        if result is not None and memoryview(result)[0] != ord("{"):  # bytes() would copy it
             raise wire.MalformedMessage("the result is not an object")
         return message
 

@@ -25,6 +25,7 @@ from proxy.session import HostSession, Outlet, Peer
 
 WRITE_BUFFER_LIMIT = 64 * 1024 * 1024
 """Bytes that may wait for a host that does not read; then it is dropped."""
+LARGE_FRAME = 128 * 1024
 FIRST_LINE_LIMIT = 64 * 1024
 _log = logging.getLogger("mms.listener")
 
@@ -145,7 +146,11 @@ class _Connection(asyncio.Protocol):
         transport = self._transport
         if transport is None or transport.is_closing():
             return
-        transport.write(frame + b"\n")
+        if len(frame) < LARGE_FRAME:
+            transport.write(frame + b"\n")
+        else:  # one more system call is cheaper than a copy
+            transport.write(frame)
+            transport.write(b"\n")
         if transport.get_write_buffer_size() > WRITE_BUFFER_LIMIT:
             _log.warning("dropped a host that does not read its answers")
             transport.abort()
