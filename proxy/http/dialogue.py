@@ -11,9 +11,10 @@ from collections.abc import Mapping
 
 from proxy import wire
 from proxy.dialects import STATELESS
+from proxy.http.mirrors import Mirrors
 
 _BOTH_TYPES = "application/json, text/event-stream"
-_PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+_PLAIN = re.compile(r"([\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?)?")
 _WRAPPED = re.compile(r"=\?base64\?.*\?=")
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
@@ -31,6 +32,7 @@ class Dialogue:
         """The revision without handshake: no session, no notifications from here, no GET stream."""
         self.greeted = False
         """The server has answered ``initialize`` or ``server/discover`` with a result."""
+        self._mirrors = Mirrors()
 
     def begin(self, method: str) -> None:
         """A request is about to be sent; the two that introduce us start anew."""
@@ -48,10 +50,13 @@ class Dialogue:
             headers["mcp-method"] = header_value(method)
             key = _NAMED_BY.get(method)
             if key is not None and params is not None:
-                named = wire.members_of(params).get(key)
-                text = None if named is None else wire.text_of(named)
+                members = wire.members_of(params)
+                text = wire.text_of(members.get(key, b"null"))
                 if text is not None:
                     headers["mcp-name"] = header_value(text)
+                    if method == "tools/call":
+                        mirrored = self._mirrors.headers(text, members.get("arguments"))
+                        headers |= {name: header_value(value) for name, value in mirrored.items()}
         return headers
 
     def headers_for_note(self) -> dict[str, str]:
@@ -66,6 +71,16 @@ class Dialogue:
         if self.revision:
             headers["mcp-protocol-version"] = self.revision
         return headers
+
+    def listed(self, message: wire.Members) -> tuple[wire.Members, list[str]]:
+        """Tools were listed: the message to pass on, and what about it a person should know.
+
+        Raises `wire.MalformedMessage`.
+        """
+        if not self.stateless or "result" not in message:
+            return message, []
+        result, refused = self._mirrors.learn(message["result"])
+        return {**message, "result": result}, refused
 
     def answered(self, method: str, message: wire.Members, response: Mapping[str, str]) -> None:
         """An answer came; ``response``: the headers that came with it."""

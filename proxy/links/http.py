@@ -377,9 +377,20 @@ class HttpLink:
             # Whatever the server made of the id, this stream is for this request alone.
             frame = wire.encode({**message, "id": request.id})
         self._dialogue.answered(request.method, message, response.headers)
+        if request.method == "tools/list" and self._dialogue.stateless:
+            frame = self._without_refused_tools(frame)
         self._under_way.pop(bytes(request.id), None)
         self._deliver(frame)
         return True
+
+    def _without_refused_tools(self, frame: bytes) -> bytes:
+        try:
+            message, refused = self._dialogue.listed(wire.parse(frame))
+        except wire.MalformedMessage:
+            return frame  # whoever asked will notice
+        for reason in refused:
+            self._listener.noise_received(f"mms: {reason}")
+        return wire.encode(message) if refused else frame
 
     def _give_up(self, id: bytes) -> None:
         """Stop waiting for an answer that came another way."""
