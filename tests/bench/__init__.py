@@ -1,0 +1,1 @@
+"""What a call through mms costs, measured beside the direct connection: ``make bench``."""
