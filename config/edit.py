@@ -25,7 +25,7 @@ from config.keys import Key, Kind, find_key, keys_of
 from config.load import problems_in
 from config.problem import Problem, new_errors
 from config.schema import UpstreamSettings
-from config.splice import append_table, remove, set_value
+from config.toml_edit import UnusualLayoutError, append_table, remove, set_value
 from config.toml_text import KeyPath, dotted, split_key, toml_value
 from config.typed_text import parse_typed
 
@@ -204,7 +204,10 @@ def _changed_text(
     old = _HEADER if found is None else found
     data = _parsed(target, old)
     wanted = copy.deepcopy(data)
-    new = change(old, wanted)
+    try:
+        new = change(old, wanted)
+    except UnusualLayoutError:
+        raise _unusual(target) from None
     if new == old:
         return None
     _require_text(new, target)
@@ -213,10 +216,14 @@ def _changed_text(
     if fresh:
         raise EditRefusedError("", fresh)
     if _without_empty(_parsed(target, new)) != _without_empty(wanted):
-        raise EditRefusedError(
-            f"{target}: its layout is too unusual to be changed by a program. Edit it by hand."
-        )
+        raise _unusual(target)
     return new
+
+
+def _unusual(target: Path) -> EditRefusedError:
+    return EditRefusedError(
+        f"{target}: its layout is too unusual to be changed by a program. Edit it by hand."
+    )
 
 
 def _require_text(new: str, target: Path) -> None:

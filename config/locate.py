@@ -1,4 +1,4 @@
-"""Where each key stands in a TOML text, for messages and for edits that touch nothing else.
+"""Where each key stands in a TOML text, for messages.
 
 `tomllib` gives values without positions.
 The scanner expects text that `tomllib` accepted; on anything else it stops early and keeps what it
@@ -33,37 +33,20 @@ class Position:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A table header or an assignment. All offsets are in characters from 0, ends exclusive."""
-
-    path: KeyPath
-    """In full: below its table and the inline tables around it."""
-    table: KeyPath
-    """The header above it; of a header itself, its own path."""
-    start: int
-    end: int
-    """Behind the closing bracket or the value, before a comment."""
-    value_start: int
-    """Of a header, its end."""
-    is_header: bool = False
-    is_array: bool = False
-    """A header in double brackets."""
-    inside: int | None = None
-    """Within an inline table: the offset of that table's opening brace."""
-
-
 class _Stop(Exception):  # a signal between two methods, no error
     """The text is not what the scanner expects."""
 
 
 def locate_keys(text: str) -> Mapping[KeyPath, Position]:
     """The position of every table header and key; the first one where there are several."""
+    scanner = _Scanner(text)
+    with contextlib.suppress(_Stop, RecursionError):
+        scanner.document()
     starts: dict[KeyPath, int] = {}
-    for entry in scan_entries(text):
+    for path, start in scanner.found:
         # A dotted key or header makes the tables on its way.
-        for end in range(1, len(entry.path) + 1):
-            starts.setdefault(entry.path[:end], entry.start)
+        for end in range(1, len(path) + 1):
+            starts.setdefault(path[:end], start)
     positions: dict[KeyPath, Position] = {}
     line, line_start, counted = 1, 0, 0
     for path, start in sorted(starts.items(), key=lambda item: item[1]):
@@ -75,21 +58,14 @@ def locate_keys(text: str) -> Mapping[KeyPath, Position]:
     return positions
 
 
-def scan_entries(text: str) -> tuple[Entry, ...]:
-    """Every header and assignment, by rising start."""
-    scanner = _Scanner(text)
-    with contextlib.suppress(_Stop, RecursionError):
-        scanner.document()
-    return tuple(sorted(scanner.entries, key=lambda entry: entry.start))
-
-
 class _Scanner:
     """Reads forward once; ``_at`` is the offset of the next character."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self.entries: list[Entry] = []
+        self.found: list[tuple[KeyPath, int]] = []
+        """The full path and the start of every header and assignment, as they come."""
 
     def document(self) -> None:
         table: KeyPath = ()
@@ -103,21 +79,17 @@ class _Scanner:
                 self._at += 2 if is_array else 1
                 table = self._key()
                 self._expect("]]" if is_array else "]")
-                end = self._at
-                self.entries.append(
-                    Entry(table, table, start, end, end, is_header=True, is_array=is_array)
-                )
+                self.found.append((table, start))
             else:
-                self._assignment(table, table, None)
+                self._assignment(table)
 
-    def _assignment(self, table: KeyPath, around: KeyPath, inside: int | None) -> None:
+    def _assignment(self, around: KeyPath) -> None:
         start = self._at
         path = (*around, *self._key())
         self._expect("=")
         self._skip(_SPACE)
-        value_start = self._at
-        self._value(table, path)
-        self.entries.append(Entry(path, table, start, self._at, value_start, inside=inside))
+        self.found.append((path, start))
+        self._value(path)
 
     def _key(self) -> KeyPath:
         names: list[str] = []
@@ -134,7 +106,7 @@ class _Scanner:
                 return tuple(names)
             self._at += 1
 
-    def _value(self, table: KeyPath, path: KeyPath) -> None:
+    def _value(self, path: KeyPath) -> None:
         text, at = self._text, self._at
         if text.startswith('"""', at):
             self._match(_LONG_BASIC)
@@ -145,16 +117,15 @@ class _Scanner:
         elif text.startswith("'", at):
             self._match(_LITERAL)
         elif text.startswith("[", at):
-            self._items(table, path, "]")
+            self._items(path, "]")
         elif text.startswith("{", at):
-            self._items(table, path, "}")
+            self._items(path, "}")
         else:
             # The pattern takes spaces for dates such as 2000-01-01 00:00:00.
             self._at = at + len(self._match(_PLAIN).rstrip())
 
-    def _items(self, table: KeyPath, path: KeyPath, end: str) -> None:
+    def _items(self, path: KeyPath, end: str) -> None:
         """The inside of an array or of an inline table."""
-        opening = self._at
         self._at += 1
         while True:
             self._skip(_BLANK)
@@ -162,9 +133,9 @@ class _Scanner:
                 self._at += 1
                 return
             if end == "}":
-                self._assignment(table, path, opening)
+                self._assignment(path)
             else:
-                self._value(table, path)
+                self._value(path)
             self._skip(_BLANK)
             if self._text.startswith(",", self._at):
                 self._at += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config.locate import Position, locate_keys, scan_entries
+from config.locate import Position, locate_keys
 
 _TEXT = '''\
 # comment with [brackets] and = signs
@@ -45,21 +45,10 @@ def test_every_notation_of_a_key_is_found() -> None:
     assert ("y",) not in found
 
 
-def test_values_are_cut_exactly() -> None:
-    values = {
-        ".".join(entry.path): _TEXT[entry.value_start : entry.end]
-        for entry in scan_entries(_TEXT)
-        if not entry.is_header
-    }
-    assert values["top"] == '"a # no comment"'
-    assert values["raw"] == "'''\ny = 2'''"
-    assert values["a.when"] == "2000-01-01 10:00:00"
-    assert values["q.r.s.last"] == "{}"
-    assert values["a.b.c.e f.g"] == "'}'"
-
-
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet="ab.=[]{}'\"\\#, \n\r\t1", max_size=40))
 def test_broken_text_never_crashes_the_scanner(text: str) -> None:
-    for entry in scan_entries(text):
-        assert 0 <= entry.start < entry.value_start <= entry.end <= len(text)
+    lines = text.split("\n")
+    for position in locate_keys(text).values():
+        assert 1 <= position.line <= len(lines)
+        assert 1 <= position.column <= len(lines[position.line - 1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from config.splice import append_table, remove, set_value
+from config.toml_edit import append_table, remove, set_value
 
 _FILE = """\
 # My settings
