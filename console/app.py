@@ -1,18 +1,13 @@
 """The console: follows one station, keeps what it knows in one value, and lets the screen draw it.
 
-One worker listens to the station's events, another takes a snapshot now and then (an event of loss
-asks for one at once). Both fold what they hear into `ConsoleState`; the shown screen draws it at most
+`Following` folds what the station tells into one `ConsoleState`; the shown screen draws it at most
 `PAINTS_PER_SECOND` times a second. Whatever a person asks for runs in a worker, and a failure becomes
 a notice: nothing that a station does can end the console.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import os
-import signal
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime, tzinfo
@@ -28,26 +23,18 @@ from textual.worker import Worker, WorkerState
 
 from config.schema import ConsoleSettings
 from console import format as fmt
-from console import keys, theme
+from console import keys, terminal_guard, theme
 from console.first_steps import FirstSteps
+from console.following import Following
 from console.palette import ActionCommands
 from console.safe import safe, safe_line
 from console.screens.base import MainScreen
-from console.state import CallsLoaded, ConsoleState, LinkLost, News, SnapshotTaken, reduce
+from console.state import ConsoleState, News
 from console.station import Station, StationUnavailable
 from proxy.commands import Command, CommandResult, ReconnectUpstream
-from proxy.events import EventsLost, SettingsApplied, SettingsRejected, StationStopping
-from proxy.model import CallQuery
+from proxy.events import SettingsApplied, StationStopping
 
 PAINTS_PER_SECOND = 8.0
-SNAPSHOT_SECONDS = 2.0
-"""Between two snapshots while the station is well."""
-CALLS_AT_START = 500
-"""So many past calls are read when the console starts."""
-
-_RETRY_SECONDS = (0.5, 1.0, 2.0, 4.0)
-_WATCHDOG_SECONDS = 5.0
-
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
@@ -141,7 +128,6 @@ class ConsoleApp(App[QuitChoice]):
     ) -> None:
         super().__init__()
         self.station = station
-        self.state = ConsoleState()
         self.first_steps = first_steps
         self.connect_hint = connect_hint
         """The command that prints how a host is pointed here."""
@@ -154,7 +140,7 @@ class ConsoleApp(App[QuitChoice]):
         self.keymap = keys.keymap(self._settings.keys)
         self._paint_due = False
         self._painted_at = 0.0
-        self._snapshot_wanted = asyncio.Event()
+        self.following = Following(station, clock, self._heard)
         self.wanted_upstream: str | None = None
         """The Upstreams screen puts its cursor there and clears this."""
         self.wanted_filter: str | None = None
@@ -171,40 +157,25 @@ class ConsoleApp(App[QuitChoice]):
         self.set_keymap(dict(self.keymap.remapped))
         self._guard_terminal()
         self.set_interval(1.0, self._tick)
-        self.run_worker(self._listen, group="listen", exit_on_error=False)
-        self.run_worker(self._sample, group="sample", exit_on_error=False)
+        self.run_worker(self.following.listen, group="listen", exit_on_error=False)
+        self.run_worker(self.following.sample, group="sample", exit_on_error=False)
         for problem in (*self.keymap.problems, self._theme_problem):
             if problem:
                 self.say(problem, bad=True)
 
     def _guard_terminal(self) -> None:
-        """Leave the terminal as we found it on signals, and leave at all when it is gone."""
-        if self.is_headless:
-            return
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            try:
-                loop.add_signal_handler(number, self._end_by_signal, number)
-            except (NotImplementedError, RuntimeError, ValueError):
-                return
-        self.set_interval(_WATCHDOG_SECONDS, self._check_terminal)
+        if not self.is_headless:
+            terminal_guard.end_on_signals(self._end)
+            self.set_interval(terminal_guard.CHECK_SECONDS, self._check_terminal)
 
-    def _end_by_signal(self, number: int) -> None:
-        self._end(f"signal {number}")
+    def _check_terminal(self) -> None:
+        if not terminal_guard.terminal_is_there():
+            self._end("the terminal is gone")
 
     def _end(self, reason: str) -> None:
         """Nobody can be asked any more: our own station stops, another one is not concerned."""
         log.info("console ends: %s", reason)
         self._leave(QuitChoice.LEAVE if self.station.attached else QuitChoice.STOP)
-
-    def _check_terminal(self) -> None:
-        """A closed terminal without a signal would leave Textual's reader spinning on end-of-file."""
-        try:
-            alive = os.isatty(sys.__stdin__.fileno()) if sys.__stdin__ else False
-        except (OSError, ValueError):
-            alive = False
-        if not alive:
-            self._end("the terminal is gone")
 
     async def on_event(self, event: events.Event) -> None:
         """Pasted text is foreign too: a field would show its control characters to the terminal."""
@@ -215,7 +186,7 @@ class ConsoleApp(App[QuitChoice]):
     def _tick(self) -> None:
         """The clock and the ages move although nothing happened."""
         screen = self._shown()
-        if screen is not None and not self._paint_due:
+        if screen is not None and screen.is_mounted and not self._paint_due:
             screen.draw_edges(self.state)
 
     def _fatal_error(self) -> None:
@@ -236,51 +207,17 @@ class ConsoleApp(App[QuitChoice]):
 
     # -- following the station ----------------------------------------------------------------
 
-    async def _listen(self) -> None:
-        """Fold the station's events into the state, for ever."""
-        failures = 0
-        while True:
-            try:
-                async with self.station.events() as events:
-                    self._snapshot_wanted.set()
-                    records = await self.station.calls(CallQuery(limit=CALLS_AT_START))
-                    self.learn(CallsLoaded(records))
-                    async for event in events:
-                        failures = 0
-                        self.learn(event)
-                        self._announce(event)
-            except StationUnavailable as error:
-                self.learn(LinkLost(self.now(), str(error)))
-            await asyncio.sleep(_RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)])
-            failures += 1
-
-    async def _sample(self) -> None:
-        """Take a snapshot when asked and every `SNAPSHOT_SECONDS`, for ever."""
-        while True:
-            try:
-                async with asyncio.timeout(SNAPSHOT_SECONDS):
-                    await self._snapshot_wanted.wait()
-            except TimeoutError:
-                pass
-            self._snapshot_wanted.clear()
-            try:
-                self.learn(SnapshotTaken(await self.station.snapshot()))
-            except StationUnavailable as error:
-                self.learn(LinkLost(self.now(), str(error)))
-            await asyncio.sleep(0.25)
+    @property
+    def state(self) -> ConsoleState:
+        """All that is known of the station."""
+        return self.following.state
 
     def learn(self, news: News) -> None:
         """Fold news into the state and have it drawn soon."""
-        self.state = reduce(self.state, news)
-        if isinstance(news, EventsLost):
-            self._snapshot_wanted.set()
-            self.fetch(
-                lambda: self.station.calls(CallQuery(limit=CALLS_AT_START)),
-                lambda records: self.learn(CallsLoaded(records)),
-                group="catch-up",
-            )
-        if isinstance(news, (SettingsApplied, SettingsRejected)):
-            self._snapshot_wanted.set()
+        self.following.learn(news)
+
+    def _heard(self, news: News) -> None:
+        self._announce(news)
         self.paint_soon()
 
     def _announce(self, news: News) -> None:
@@ -335,7 +272,7 @@ class ConsoleApp(App[QuitChoice]):
             try:
                 value = await ask()
             except StationUnavailable as error:
-                self.learn(LinkLost(self.now(), str(error)))
+                self.following.lost(error)
                 return
             got(value)
 
@@ -358,9 +295,9 @@ class ConsoleApp(App[QuitChoice]):
             try:
                 result = await deed()
             except StationUnavailable as error:
-                self.learn(LinkLost(self.now(), str(error)))
+                self.following.lost(error)
                 result = CommandResult(ok=False, message=f"Not done: {error}")
-            self._snapshot_wanted.set()
+            self.following.snapshot_soon()
             if then is not None:
                 then(result)
             else:

@@ -199,9 +199,11 @@ def worst_first(upstreams: tuple[UpstreamView, ...]) -> tuple[UpstreamView, ...]
 
 
 def calls_per_minute(state: ConsoleState, now: float) -> int:
-    """Calls of the last full minute that the station reported, 0 when it is silent."""
-    full = [minute for minute in state.minutes if minute.start + 60 <= now]
-    return full[-1].calls if full and now - full[-1].start < 180 else 0
+    """Calls of the last 60 seconds, the older minute counted by the part of it that is in them."""
+    newest = {minute.start: minute.calls for minute in state.minutes[-3:]}
+    present = now // 60 * 60
+    part = 1 - (now - present) / 60
+    return round(newest.get(present, 0) + newest.get(present - 60, 0) * part)
 
 
 def _take(state: ConsoleState, snapshot: Snapshot) -> ConsoleState:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 
 from textual.containers import Vertical
@@ -11,6 +10,7 @@ from textual.widget import Widget
 from console import format as fmt
 from console import keys
 from console.screens.base import MainScreen, entitle
+from console.screens.call_text import Part, pretty, result_parts
 from console.screens.calls import summary
 from console.state import ConsoleState
 from console.widgets.textpane import EMPTY, TextLine, TextPane, lines_of
@@ -75,10 +75,9 @@ class CallScreen(MainScreen):
             return [(Cell("\u2026", Tone.MUTED),)]
         if detail is None:
             return [(Cell("The station does not know this call any more.", Tone.MUTED),)]
-        lines: list[TextLine] = [(Cell("arguments", Tone.ACCENT),)]
-        lines += _text(detail.arguments)
-        lines += [EMPTY, (Cell("result", Tone.ACCENT),)]
-        lines += _text(detail.result)
+        lines = _part(Part("arguments", detail.arguments and pretty(detail.arguments)))
+        for part in result_parts(detail.result):
+            lines += [EMPTY, *_part(part)]
         if detail.truncated:
             lines += [EMPTY, (Cell("\u25b2 cut to what a screen can show", Tone.WARN),)]
         return lines
@@ -124,24 +123,14 @@ class CallScreen(MainScreen):
             self.redraw()
 
 
-def pretty(text: str) -> str:
-    """JSON on several lines, so that it can be read; anything else as it is."""
-    if "\n" in text or text[:1] not in ("{", "[") or len(text) > _SHOWN_CHARACTERS:
-        return text
-    try:
-        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return text
-
-
-def _text(text: str | None) -> list[TextLine]:
-    if text is None:
-        return [(Cell("  no longer in the station's memory", Tone.MUTED),)]
-    if not text.strip():
-        return [(Cell("  empty", Tone.MUTED),)]
-    text = pretty(text.strip("\n"))
-    lines = lines_of(text[:_SHOWN_CHARACTERS], indent="  ")
-    if len(text) > _SHOWN_CHARACTERS:
-        left = fmt.plural(len(text) - _SHOWN_CHARACTERS, "more character")
+def _part(part: Part) -> list[TextLine]:
+    title: TextLine = (Cell(part.title, Tone.ACCENT),)
+    if part.text is None:
+        return [title, (Cell("  no longer in the station's memory", Tone.MUTED),)]
+    if not part.text.strip():
+        return [title, (Cell("  empty", Tone.MUTED),)]
+    lines = lines_of(part.text[:_SHOWN_CHARACTERS].strip("\n"), indent="  ")
+    if len(part.text) > _SHOWN_CHARACTERS:
+        left = fmt.plural(len(part.text) - _SHOWN_CHARACTERS, "more character")
         lines.append((Cell(f"  \u2026 {left}; y copies all", Tone.WARN),))
-    return lines
+    return [title, *lines]

@@ -52,7 +52,7 @@ def test_an_unreachable_station_is_said_and_its_return_is_seen() -> None:
             assert "jira" in shown
             assert "(stale)" in shown
             station.unavailable = ""
-            app._snapshot_wanted.set()
+            app.following.snapshot_soon()
             await until(pilot, lambda: app.state.link is Link.LIVE)
             await until(pilot, lambda: "unreachable" not in picture(app))
 
@@ -336,6 +336,21 @@ def test_hostile_text_reaches_no_screen_unchanged_and_breaks_none(size: tuple[in
                 bad = {character for character in shown if _dangerous(character)} - {"\n"}
                 assert bad == set(), (tour, bad)
                 assert app.is_running
+
+    asyncio.run(run())
+
+
+def test_a_tick_of_the_clock_before_a_screen_is_there_does_no_harm() -> None:
+    async def run() -> None:
+        app = console(FakeStation())
+        async with app.run_test(size=SMALL) as pilot:
+            await settle(pilot)
+            for mode in ("upstreams", "calls", "config", "overview"):
+                app.action_go(mode)
+                app._tick()
+                app._paint()
+                await settle(pilot)
+            assert app.is_running
 
     asyncio.run(run())
 

@@ -98,7 +98,7 @@ def test_unreachable(snap_compare: Snap, name: str) -> None:
     async def then(pilot: Pilot[QuitChoice]) -> None:
         station.unavailable = "The station does not answer on mms.sock. mms status says more."
         app = app_of(pilot)
-        app._snapshot_wanted.set()
+        app.following.snapshot_soon()
         await until(pilot, lambda: app.state.stale)
 
     assert snap(snap_compare, station, *SCREENS[name], then=then)

@@ -151,9 +151,13 @@ def test_lost_events_and_a_goodbye_are_remembered() -> None:
     assert state.stale
 
 
-def test_calls_per_minute_is_the_last_full_minute_and_zero_when_it_is_long_ago() -> None:
+def test_calls_per_minute_covers_the_last_sixty_seconds() -> None:
     state = told(SnapshotTaken(SNAPSHOT))
-    assert calls_per_minute(state, NOW) == SNAPSHOT.minutes[-2].calls
+    present, before = SNAPSHOT.minutes[-1].calls, SNAPSHOT.minutes[-2].calls
+    start = SNAPSHOT.minutes[-1].start
+    assert calls_per_minute(state, start) == present + before
+    assert calls_per_minute(state, start + 30) == round(present + before / 2)
+    assert calls_per_minute(state, start + 90) == round(present / 2)
     assert calls_per_minute(state, NOW + 3600) == 0
     assert calls_per_minute(ConsoleState(), NOW) == 0
 

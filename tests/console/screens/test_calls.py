@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from console.screens.call import CallScreen, pretty
+from console.screens.call import CallScreen
 from proxy.events import CallsRecorded
 from proxy.model import CallDetail, CallRecord
 from tests.console.driving import console, picture, press, settle, until, write
@@ -168,12 +168,6 @@ def test_a_call_whose_texts_are_gone_says_so() -> None:
             assert "no longer in the station's memory" in picture(app)
 
     asyncio.run(run())
-
-
-def test_json_on_one_line_is_spread_and_anything_else_is_left_alone() -> None:
-    assert pretty('{"a":{"b":1}}') == '{\n  "a": {\n    "b": 1\n  }\n}'
-    for text in ("plain", "{broken", "[1,\n2]", "", "[" * 5000):
-        assert pretty(text) == text
 
 
 def test_a_burst_of_ten_thousand_calls_leaves_the_console_responsive(
