@@ -313,6 +313,9 @@ class Router:
         now = time.monotonic()
         limits = upstream.limits
         about = bytes(id)
+        if (session.id, about) in self.calls:
+            session.refuse(id, wire.INVALID_REQUEST, "a request with this id is under way already")
+            return
 
         def finish(answer: Answer) -> None:
             if self.calls.pop((session.id, about), None) is None:

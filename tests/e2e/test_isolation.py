@@ -115,6 +115,20 @@ async def test_the_same_id_in_two_hosts_is_two_requests(shared: tuple[Station, P
             assert type(x.received[-1]["id"]) is type(id)
 
 
+async def test_an_id_that_is_in_use_is_refused_and_its_first_request_answered(
+    shared: tuple[Station, Path],
+) -> None:
+    station, _ = shared
+    async with connect_host(station.socket, "x") as host:
+        for text, seconds in (("first", 0.5), ("second", 0.0)):
+            arguments = {"text": text, "seconds": seconds}
+            host.begin("tools/call", {"name": "a__wait", "arguments": arguments}, id=5)
+        await host.until(lambda: len([m for m in host.received if m.get("id") == 5]) == 2)
+        refused, answered = [m for m in host.received if m.get("id") == 5]
+        assert "under way already" in refused["error"]["message"]
+        assert answered["result"]["content"][0]["text"] == "first"
+
+
 async def test_a_cancellation_stops_only_the_own_call(shared: tuple[Station, Path]) -> None:
     station, journal = shared
     async with connect_host(station.socket, "x") as x, connect_host(station.socket, "y") as y:

@@ -164,6 +164,38 @@ async def test_a_changed_upstream_ends_its_calls_before_it_is_replaced(home: Pat
             assert host.notifications("notifications/tools/list_changed") == []
 
 
+async def test_a_call_that_waits_for_a_starting_upstream_goes_to_its_successor(home: Path) -> None:
+    with running_station(home, chaos("a", mode="never_starts")) as station:
+        async with connect_host(station.socket) as host:
+            _, waiting = host.begin("tools/call", {"name": "a__echo", "arguments": {"text": "x"}})
+            station.write(chaos("a"))
+            async with asyncio.timeout(PATIENCE):
+                assert (await waiting)["result"]["content"][0]["text"] == "x"
+
+
+async def test_a_call_that_waits_for_a_starting_upstream_is_told_of_its_removal(
+    home: Path,
+) -> None:
+    with running_station(home, chaos("a", mode="never_starts") + chaos("b")) as station:
+        async with connect_host(station.socket) as host:
+            _, waiting = host.begin("tools/call", {"name": "a__echo", "arguments": {"text": "x"}})
+            station.write(chaos("b"))
+            async with asyncio.timeout(PATIENCE):
+                text = (await waiting)["result"]["content"][0]["text"]
+            assert "upstream a was removed from the settings" in text
+
+
+async def test_another_prefix_needs_no_new_process(home: Path) -> None:
+    with running_station(home, chaos("a")) as station:
+        async with connect_host(station.socket) as host:
+            pid = await _pid(host, "a")
+            await host.tools()
+            station.write(chaos("a", prefix="z"))
+            await _until_listed(host, "z__echo")
+            assert not [name for name in await host.tools() if name.startswith("a__")]
+            assert await _pid(host, "z") == pid
+
+
 async def test_a_removed_upstream_ends_its_calls_and_then_its_process(home: Path) -> None:
     with running_station(home, chaos("a") + chaos("b")) as station:
         async with connect_host(station.socket) as host:
