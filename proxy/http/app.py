@@ -190,7 +190,8 @@ class HttpApp:
             body = wire.error(wire.Raw(reply.id), wire.SERVER_ERROR, "mms: the session has ended")
             await _answer(send, 503, body, (_JSON,))
             return
-        await self._write(host, host.begin_stream(reply), receive, send, primed=host.primed)
+        primed = host.primed and not reply.withdrawn
+        await self._write(host, host.begin_stream(reply), receive, send, primed=primed)
 
     async def _get(self, headers: Mapping[str, str], receive: Receive, send: Send) -> None:
         _check_revision(headers, None)

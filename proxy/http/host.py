@@ -38,6 +38,8 @@ class Reply:
     """The whole answer, when nothing had to be said before it."""
     stream: Stream | None = None
     """Set as soon as there is something to say before the answer."""
+    withdrawn: bool = False
+    """The host has cancelled the request."""
 
 
 class HttpHost:
@@ -122,7 +124,10 @@ class HttpHost:
         """The host does not want this answer any more, and none must be sent."""
         reply = self._replies.pop(id, None)
         if reply is not None:
-            self._stream_of(reply).finish()
+            reply.withdrawn = True
+            stream = self._stream_of(reply)
+            stream.finish()
+            self.streams.forget(stream)  # a client that came back for it would come back for ever
             reply.wake.set()
 
     @property

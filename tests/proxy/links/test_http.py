@@ -13,8 +13,8 @@ import pytest
 
 from config.schema import UpstreamSettings
 from proxy.http.server import bind_loopback
-from proxy.links.http import HttpLink, open_http
-from proxy.links.link import LinkFailed, LinkLost
+from proxy.links.http import open_http
+from proxy.links.link import Link, LinkFailed, LinkLost
 from tests.proxy.http.web import Cut, Exchange, Handler, web
 
 pytestmark = pytest.mark.anyio
@@ -117,7 +117,7 @@ def settings(url: str, **headers: str) -> UpstreamSettings:
     return UpstreamSettings(name="remote", url=url, headers=headers)
 
 
-def send(link: HttpLink, message: dict[str, Any]) -> None:
+def send(link: Link, message: dict[str, Any]) -> None:
     link.send(json.dumps(message).encode())
 
 
@@ -128,7 +128,7 @@ def call(id: Any, **params: Any) -> dict[str, Any]:
 @asynccontextmanager
 async def linked(
     handler: Handler, *, greet: bool = True, **more: Any
-) -> AsyncGenerator[tuple[HttpLink, Ear]]:
+) -> AsyncGenerator[tuple[Link, Ear]]:
     """A link to a server that a handler plays, after the handshake."""
     async with web(handler) as url:
         ear = Ear()
