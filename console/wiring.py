@@ -129,6 +129,7 @@ def log_to_file(paths: Paths, *, console: bool = False) -> None:
         old.close()
     root.addHandler(handler)
     root.setLevel(logging.INFO)
+    logging.getLogger("watchfiles").setLevel(logging.WARNING)  # we report what became of a change
 
 
 def serve(
@@ -165,7 +166,7 @@ def _run(work: Coroutine[None, None, None]) -> None:
     try:
         asyncio.run(work)
     except BaseExceptionGroup as group:
-        raise _innermost(cast(BaseException, group)) from None
+        raise _innermost(cast("BaseException", group)) from None
 
 
 async def _serve(engine: Engine, *, stdio: bool, quiet: bool) -> None:
@@ -251,7 +252,7 @@ class EngineThread:
 def _innermost(error: BaseException) -> BaseException:
     found = error
     while isinstance(found, BaseExceptionGroup):
-        group = cast(BaseExceptionGroup[BaseException], found)
+        group = cast("BaseExceptionGroup[BaseException]", found)
         found = group.exceptions[0]
     return found
 

@@ -144,7 +144,9 @@ def _next_action(upstream: Upstream) -> str:
     if upstream.state is UpstreamState.DISABLED:
         return f"Switch it on: mms enable {name}"
     if upstream.state is UpstreamState.FAILED:
-        return "Mend the cause; it is tried again every minute, and at once when its settings change."
+        return (
+            "Mend the cause; it is tried again every minute, and at once when its settings change."
+        )
     if upstream.state is UpstreamState.BACKING_OFF:
         return "It is tried again by itself, and at once when it is called."
     if upstream.state is UpstreamState.DEGRADED:
