@@ -6,12 +6,13 @@ No I/O: frames go out through a function that is given, time is passed in.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from proxy import wire
 from proxy.dialects import Dialect, InputRequired
+from proxy.model import Outcome
 
 
 class FailureKind(Enum):
@@ -40,6 +41,25 @@ class Failure:
 
 Answer = wire.Members | Failure
 """A response as the upstream sent it, or why there is none."""
+
+
+def call_outcome(answer: Answer) -> Outcome:
+    """How a call ended, from what came back."""
+    if isinstance(answer, Failure):
+        return _OUTCOMES[answer.kind]
+    if "error" in answer:
+        return Outcome.ERROR
+    return Outcome.OK
+
+
+_OUTCOMES: Mapping[FailureKind, Outcome] = {
+    FailureKind.LOST: Outcome.UPSTREAM_LOST,
+    FailureKind.TIMEOUT: Outcome.TIMEOUT,
+    FailureKind.BUSY: Outcome.ERROR,
+    FailureKind.DOWN: Outcome.UPSTREAM_LOST,
+    FailureKind.CANCELLED: Outcome.CANCELLED,
+    FailureKind.MALFORMED: Outcome.ERROR,
+}
 
 
 @dataclass(slots=True, eq=False)

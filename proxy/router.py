@@ -13,11 +13,11 @@ from typing import Protocol
 from config.schema import ProxySettings
 from proxy import wire
 from proxy.catalogue import Catalogue, OfferedUpstream, build
-from proxy.exchange import Answer, Exchange, Failure, FailureKind
+from proxy.exchange import Answer, Exchange, Failure, FailureKind, call_outcome
 from proxy.model import Outcome, RunningCall, UpstreamState
 from proxy.recorder import CallObservation
 from proxy.session import HostSession
-from proxy.upstream import Upstream, call_outcome
+from proxy.upstream import Upstream
 
 OUTAGE_GRACE_SECONDS = 600.0
 """So long an upstream may be away before its tools are withdrawn; shorter outages change no list."""
@@ -452,8 +452,8 @@ def failure_text(upstream: Upstream, failure: Failure) -> str:
     text = f"mms: upstream {upstream.name} {failure.text}."
     if failure.kind is FailureKind.LOST:
         text += " It is being restarted; whether the call had an effect is not known."
-    if failure.kind in (FailureKind.LOST, FailureKind.DOWN) and upstream.last_words:
-        text += f" Its last error output: {upstream.last_words[:300]}"
+    if failure.kind in (FailureKind.LOST, FailureKind.DOWN) and upstream.vitals.last_words:
+        text += f" Its last error output: {upstream.vitals.last_words[:300]}"
     return text
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from config.schema import ProxySettings, UpstreamSettings
 from proxy import wire
@@ -22,19 +21,19 @@ from proxy.exchange import Answer, Exchange, Failure, FailureKind, Traffic
 from proxy.handshake import HandshakeRefused, Introduction, introduce
 from proxy.links.link import Link, LinkFailed, LinkLost
 from proxy.listing import list_everything
-from proxy.model import Outcome, UpstreamState
+from proxy.model import UpstreamState
 from proxy.store.catalogues import RememberedCatalogue
-from proxy.tail import Tail
 from proxy.upstream_ports import OpenLink, UpstreamLimits, UpstreamOwner, identity_of
+from proxy.vitals import Vitals
 
-STDERR_BYTES = 64 * 1024
 LIST_CHANGE_PAUSE = 0.1
 """Seconds in which further notices of a changed list are gathered into one new listing."""
 LIST_CHANGE_INTERVAL = 1.0
 """Seconds between two listings that notices bring about."""
 HOPELESS_RETRY_SECONDS = 60.0
 PROBE_SECONDS = 5.0
-LATENCY_SAMPLES = 500
+LIST_SECONDS = 15.0
+"""How long each page of a list may take; what does not come is left out, and said."""
 
 
 class Upstream:
@@ -69,15 +68,7 @@ class Upstream:
         """When it is tried again (monotonic seconds)."""
         self.down_since: float | None = time.monotonic()
         """Since when it does not answer (monotonic seconds); ``None`` while it does."""
-        self.restarts = 0
-        self.noise_lines = 0
-        self.calls = 0
-        self.errors = 0
-        self.durations: deque[float] = deque(maxlen=LATENCY_SAMPLES)
-        """Milliseconds of the latest calls."""
-        self.stderr = Tail(STDERR_BYTES)
-        self.last_words = ""
-        """The latest line of the error output of this start, not of an earlier one."""
+        self.vitals = Vitals()
         self.traffic = Traffic(self.limits.traffic, self._asks_back)
         self._open_link = open_link
         self._owner = owner
@@ -144,7 +135,7 @@ class Upstream:
             except TimeoutError:
                 pass
             self.retry_at = None
-            self.restarts += 1
+            self.vitals.restarts += 1
         self.enter(UpstreamState.DISABLED, "")
 
     def submit(self, exchange: Exchange) -> Failure | None:
@@ -257,23 +248,22 @@ class Upstream:
             self._dispatch(wire.parse(frame))
         except wire.MalformedMessage as error:
             if error.id is None or not self.traffic.malformed(error.id, error.reason):
-                self.noise_lines += 1
+                self.vitals.noise_lines += 1
 
     def _dispatch(self, message: wire.Members) -> None:
         if "method" not in message:
             if "id" in message and ("result" in message or "error" in message):
                 self._answered(message)
             else:
-                self.noise_lines += 1
+                self.vitals.noise_lines += 1
         elif "id" in message:
             self._owner.asked(self, message)
         else:
             self._notified(message)
 
     def noise_received(self, line: str) -> None:
-        """One line of its error output, kept in a tail bounded in bytes."""
-        self.stderr.append(line)
-        self.last_words = line
+        """One line of its error output."""
+        self.vitals.print_line(line)
 
     def link_lost(self, lost: LinkLost) -> None:
         """The connection ended by itself."""
@@ -284,7 +274,7 @@ class Upstream:
     async def _serve(self, ready_at: list[float]) -> LinkLost:
         """One connection from start to end; ``ready_at`` gets the time when it was ready."""
         lost = self._lost = asyncio.get_running_loop().create_future()
-        self.last_words = ""
+        self.vitals.last_words = ""
         try:
             async with asyncio.timeout(self.limits.connect_timeout):
                 self._link = await self._open_link(self.settings, self)
@@ -384,7 +374,8 @@ class Upstream:
                 answer.set_result(result)
 
         now = time.monotonic()
-        end = now + self.limits.connect_timeout
+        patience = LIST_SECONDS if method.endswith("/list") else self.limits.connect_timeout
+        end = now + patience
         if self._lost is None or self._lost.done():
             return Failure(FailureKind.LOST, "went away")
         self.traffic.transmit_now(Exchange(method, params, finish, now, end, end, 0))
@@ -424,7 +415,7 @@ class Upstream:
             if exchange.sent
             else f"was not ready within {seconds:.0f} s ({self.reason or 'it is still starting'})"
         )
-        if exchange.sent:
+        if exchange.sent and exchange.session is not None:
             self._breaker = self._breaker.failed(now)
             if not self._breaker.closed:
                 self.enter(
@@ -436,6 +427,7 @@ class Upstream:
     def _probed(self, answer: Answer) -> None:
         self._probing = False
         if isinstance(answer, Failure):
+            self._breaker = self._breaker.failed(time.monotonic())
             return
         self._breaker = Breaker()
         if self.state is UpstreamState.DEGRADED:
@@ -454,9 +446,7 @@ class Upstream:
 
     def _count(self, exchange: Exchange, *, failed: bool) -> None:
         if exchange.method == "tools/call":
-            self.calls += 1
-            self.errors += failed
-            self.durations.append((time.monotonic() - exchange.started) * 1000)
+            self.vitals.count((time.monotonic() - exchange.started) * 1000, failed=failed)
 
     def enter(self, state: UpstreamState, reason: str) -> None:
         """Note a new state and tell the owner."""
@@ -481,25 +471,6 @@ class Upstream:
             self.offer.templates,
             self.offer.prompts,
         )
-
-
-def call_outcome(answer: Answer) -> Outcome:
-    """How a call ended, from what came back."""
-    if isinstance(answer, Failure):
-        return _OUTCOMES[answer.kind]
-    if "error" in answer:
-        return Outcome.ERROR
-    return Outcome.OK
-
-
-_OUTCOMES: Mapping[FailureKind, Outcome] = {
-    FailureKind.LOST: Outcome.UPSTREAM_LOST,
-    FailureKind.TIMEOUT: Outcome.TIMEOUT,
-    FailureKind.BUSY: Outcome.ERROR,
-    FailureKind.DOWN: Outcome.UPSTREAM_LOST,
-    FailureKind.CANCELLED: Outcome.CANCELLED,
-    FailureKind.MALFORMED: Outcome.ERROR,
-}
 
 
 def _ignore(_: Answer) -> None:

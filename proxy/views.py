@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Sequence
 
@@ -38,7 +37,7 @@ def upstream_view(upstream: Upstream, catalogue: Catalogue, redact: Redact) -> U
     transport = transport_of(settings)
     now = time.monotonic()
     retry_in = None if upstream.retry_at is None else max(0.0, upstream.retry_at - now)
-    durations = sorted(upstream.durations)
+    vitals = upstream.vitals
     return UpstreamView(
         name=upstream.name,
         prefix=settings.prefix or upstream.name,
@@ -56,14 +55,14 @@ def upstream_view(upstream: Upstream, catalogue: Catalogue, redact: Redact) -> U
         tools_advertised=sum(
             1 for item in catalogue.tools.values() if item.upstream == upstream.name
         ),
-        calls=upstream.calls,
-        errors=upstream.errors,
+        calls=vitals.calls,
+        errors=vitals.errors,
         in_flight=len(upstream.traffic.under_way),
-        p50_ms=statistics.median(durations) if durations else None,
-        p95_ms=durations[int(len(durations) * 0.95)] if durations else None,
-        restarts=upstream.restarts,
-        noise_lines=upstream.noise_lines,
-        last_stderr=redact(upstream.stderr.last),
+        p50_ms=vitals.p50_ms,
+        p95_ms=vitals.p95_ms,
+        restarts=vitals.restarts,
+        noise_lines=vitals.noise_lines,
+        last_stderr=redact(upstream.vitals.stderr.last),
     )
 
 
@@ -73,7 +72,7 @@ def upstream_detail(upstream: Upstream, catalogue: Catalogue, redact: Redact) ->
         view=upstream_view(upstream, catalogue, redact),
         tools=tool_views(catalogue, upstream.name),
         withheld=catalogue.withheld.get(upstream.name, ()),
-        stderr=tuple(redact(line) for line in upstream.stderr),
+        stderr=tuple(redact(line) for line in upstream.vitals.stderr),
         instructions=redact(upstream.introduction.instructions),
         resources=len(upstream.offer.resources) + len(upstream.offer.templates),
         prompts=len(upstream.offer.prompts),

@@ -9,7 +9,7 @@ import pytest
 
 from proxy.links.link import LinkLost
 from proxy.model import UpstreamState
-from tests.proxy.fakes import ErrorAnswer, FakeRelay, FakeServer, running
+from tests.proxy.fakes import SILENCE, ErrorAnswer, FakeRelay, FakeServer, running
 
 pytestmark = pytest.mark.anyio
 
@@ -134,3 +134,16 @@ async def test_an_outage_changes_no_list() -> None:
 
         assert _names(await host.ask("tools/list")) == ["up__a"]
         assert host.heard("notifications/tools/list_changed") == []
+
+
+async def test_a_list_that_never_comes_is_left_out_and_the_upstream_serves_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("proxy.upstream.LIST_SECONDS", 0.05)
+    server = FakeServer("a", prompts={})
+    server.handlers["prompts/list"] = lambda params: SILENCE
+    async with running(FakeRelay(), up=server) as relay:
+        upstream = await relay.state("up", UpstreamState.READY)
+
+        assert upstream.faults == ("prompts/list failed: did not answer within 0 s",)
+        assert _names(await relay.host().ask("tools/list")) == ["up__a"]

@@ -80,7 +80,7 @@ async def test_a_tools_own_error_is_recorded_as_such_and_does_not_count_against_
 
         assert answer["result"] == result
         assert relay.recorder.observed[0].outcome is Outcome.TOOL_ERROR
-        assert relay.router.upstreams["up"].errors == 0
+        assert relay.router.upstreams["up"].vitals.errors == 0
 
 
 async def test_an_unknown_tool_and_a_withheld_one_are_refused_with_the_reason() -> None:
