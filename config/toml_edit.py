@@ -107,16 +107,12 @@ class _Page:
         if len(path) == 1:
             self._add_to_root(f"{dotted(path)} = {rendered}")
             return
-        sibling = self._dotted_sibling(path)
-        if sibling is not None:
-            line = f"{dotted(path[len(sibling.section) :])} = {rendered}"
-            self._insert_behind(sibling, line)
-            return
         for count in names:
             header = self._last_header(path[:-count])
-            if header is not None:
-                line = f"{dotted(path[-count:])} = {rendered}"
-                self._insert_behind(self._section(header)[-1], line)
+            sibling = None if header else self._dotted_sibling(path)
+            last = self._section(header)[-1] if header else sibling
+            if last is not None:
+                self._insert_behind(last, f"{dotted(path[len(last.section) :])} = {rendered}")
                 return
         self.add_table(path[:-1], {path[-1]: rendered})
 
@@ -223,7 +219,7 @@ class _Page:
     def _insert_behind(self, line: Line, text: str) -> None:
         """Put a new line below another one, as far to the right as a key above it."""
         self._end_line(line)
-        indent = line.node[1].trivia.indent if line.kind is LineKind.KEY else ""
+        indent = line.assigned.item.trivia.indent if line.assigned else ""
         body, at = line.behind()
         body[at:at] = self._nodes(indent + text)
 

@@ -144,7 +144,15 @@ def test_a_file_with_a_syntax_error_is_not_touched(file: Path) -> None:
     assert file.read_text() == "[proxy\n"
 
 
-@pytest.mark.parametrize("text", ["proxy = 1\n", "[[proxy]]\na = 1\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "proxy = 1\n",
+        "[[proxy]]\na = 1\n",
+        "[[x]]\n[proxy]\n[[x]]\n",
+        "console.x = { y = 2000-01-01 }\n",
+    ],
+)
 def test_a_layout_that_cannot_be_edited_is_refused(file: Path, text: str) -> None:
     _write(file, text)
     with pytest.raises(EditRefusedError):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
 import pytest
 
-from config.toml_edit import append_table, remove, set_value
+from config.toml_edit import UnusualLayoutError, append_table, remove, set_value
 
 _FILE = """\
 # My settings
@@ -141,3 +146,80 @@ def test_a_removed_key_takes_its_line() -> None:
 )
 def test_removal_works_in_every_notation(before: str, gone: str, after: str) -> None:
     assert remove(before, tuple(gone.split("."))) == after
+
+
+def test_tables_of_one_kind_with_others_in_between_are_edited_where_they_stand() -> None:
+    text = "[u.a]\nx = 1\n\n# about p\n[p]\n\n# about b\n[u.b]\ny = 1\n# about z\n[z]\n"
+    assert _set(text, "u.b.y", "2") == text.replace("y = 1", "y = 2")
+    assert _set(text, "u.a.new", "2") == text.replace("x = 1\n", "x = 1\nnew = 2\n")
+    assert _set(text, "u.b.new", "2") == text.replace("y = 1\n", "y = 1\nnew = 2\n")
+    assert _set(text, "p.new", "2") == text.replace("[p]\n", "[p]\nnew = 2\n")
+    assert remove(text, ("u", "a")) == text.replace("[u.a]\nx = 1\n\n", "")
+    assert remove(text, ("u", "b")) == text.replace("# about b\n[u.b]\ny = 1\n", "")
+    assert remove(text, ("p",)) == text.replace("# about p\n[p]\n\n", "")
+
+
+def test_a_table_that_only_its_tables_name_gets_no_second_header() -> None:
+    assert _set("[u.a.t]\nx = 1\n", "u.a.y", "2") == "[u.a.t]\nx = 1\n\n[u.a]\ny = 2\n"
+    assert _set("[u]\na.x = 1\n[u.b]\n", "u.a.y", "2") == "[u]\na.x = 1\na.y = 2\n[u.b]\n"
+    assert _set("a.x = 1\n[a.b]\ny = 1\n", "a.b.z", "2") == "a.x = 1\n[a.b]\ny = 1\nz = 2\n"
+
+
+def test_a_key_is_found_however_it_is_quoted_and_spaced() -> None:
+    text = "[ 'u' . \"a b\" ] # h\n  \"t.x\" . 'y'   =\t1 # c\n"
+    assert set_value(text, ("u", "a b", "t.x", "y"), "2") == text.replace("\t1", "\t2")
+    assert set_value(text, ("u", "a b", "t.x", "z"), "2") == text + '  "t.x".z = 2\n'
+
+
+def test_a_new_key_is_as_far_to_the_right_as_the_key_above() -> None:
+    assert _set("[a]\n    b = 1\n", "a.c", "2") == "[a]\n    b = 1\n    c = 2\n"
+
+
+def test_the_last_lines_of_a_file_may_lack_their_ends() -> None:
+    assert _set("[a]\n  ", "b.c", "2") == "[a]\n  \n[b]\nc = 2\n"
+    assert _set("[a]", "a.b", "2") == "[a]\nb = 2\n"
+    assert remove("[a]\nb = 1\n[u]\nc = 1 # d", ("u",)) == "[a]\nb = 1\n"
+
+
+def test_free_comments_of_a_removed_table_stay() -> None:
+    text = "[a]\n[u]\nx = 1\n# end of u\n\n# a chapter\n\n# about z\n[z]\n"
+    assert remove(text, ("u",)) == "[a]\n\n# a chapter\n\n# about z\n[z]\n"
+
+
+def test_the_space_between_the_items_of_a_changed_inline_table_becomes_even() -> None:
+    assert _set("p = {a='1' , b.c=2}\n", "p.d", "3") == "p = {a='1', b.c=2, d = 3}\n"
+    assert _set("p = { b.c = 1, b.d = 2 }\n", "p.b", "{}") == "p = { b = {} }\n"
+    assert remove("p = { b.c = 1, b.d = 2 }\n", ("p", "b", "c")) == "p = { b.d = 2 }\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[a]]\n[b]\n[[a]]\n",  # tomlkit puts the parts of an array next to each other
+        "[ a ]\n[[a.b]]\n",  # and writes an array's header with the spaces of another one
+        "d = { when = 2000-01-01 }\n",  # and loses the space behind a date
+    ],
+)
+def test_what_would_be_written_in_another_way_is_refused(text: str) -> None:
+    tomllib.loads(text)
+    for edit in (
+        lambda: _set(text, "z.x", "1"),
+        lambda: append_table(text, ("z",), {}),
+        lambda: remove(text, ("b",)),
+    ):
+        with pytest.raises(UnusualLayoutError):
+            edit()
+
+
+def test_the_editor_is_loaded_without_tomlkit() -> None:
+    program = "import sys, config.edit; print('tomlkit' in sys.modules)"
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout.strip() == "False"
