@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,18 +24,27 @@ from tests.support.stations import (
     wait_until,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("isolation")]
 
 HOSTS = 8
 CALLS = 60
 
 
-@pytest.fixture
-def shared(home: Path) -> Iterator[tuple[Station, Path]]:
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Station, Path]]:
     """A station with two upstreams, which all hosts share, and the journal of the first."""
-    journal = home.with_name(home.name + "-journal")
+    journal = tmp_path_factory.mktemp("j") / "a"
+    home = tmp_path_factory.mktemp("h")
     with running_station(home, chaos("a", journal=journal) + chaos("b")) as station:
         yield station, journal
+
+
+@pytest.fixture
+def shared(running: tuple[Station, Path]) -> tuple[Station, Path]:
+    """The same, with an empty journal."""
+    if running[1].exists():
+        os.truncate(running[1], 0)
+    return running
 
 
 async def _talkative(host: RawClient, name: str) -> None:
