@@ -436,6 +436,40 @@ async def test_a_body_without_an_announced_length_is_limited_too() -> None:
         assert response.status_code == 413
 
 
+async def test_a_handshake_that_cannot_be_read_opens_no_session() -> None:
+    async with endpoint() as (served, client):
+        answer = await client.post({"id": 1, "method": "initialize", "params": {"clientInfo": 7}})
+        assert answer.json()["error"]["code"] in (-32600, -32700)
+        assert "mcp-session-id" not in answer.headers
+        assert served.app.hosts == ()
+        assert served.relay.router.sessions == {}
+
+
+async def test_when_too_many_hosts_are_connected_the_longest_unused_one_makes_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(app_module, "MAX_SESSIONS", 2)
+    async with endpoint() as (served, client):
+        others = [Client(served.url) for _ in range(2)]
+        await client.initialize()
+        await others[0].initialize()
+        full = await others[1].initialize()
+        assert full.status_code == 503
+        served.app.hosts[0].used_at -= 100
+        assert (await others[1].initialize()).status_code == 200
+        assert (await client.call(1)).status_code == 404
+        assert (await others[0].call(1)).status_code == 200
+        for other in others:
+            await other.http.aclose()
+
+
+async def test_a_decisive_header_that_comes_twice_is_refused() -> None:
+    async with endpoint() as (_, client):
+        twice = [("authorization", f"Bearer {TOKEN}"), ("authorization", "Bearer x")]
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            assert (await http.get(client.url, headers=twice)).status_code == 400
+
+
 async def test_an_id_that_is_under_way_cannot_be_used_again() -> None:
     async with endpoint() as (served, client):
         await client.initialize()
