@@ -141,9 +141,7 @@ def _word(negated: bool, name: str, mark: str, value: str, quoted: bool) -> Word
             raise FilterError(f"{name}> needs a number ({_NUMBERS[name]}): {name}>500")
         return Word(name, number=number, negated=negated)
     if name not in _NAMES:
-        raise FilterError(
-            f'no {name}: here; up: tool: host: (or quote "{name}:{value}")'
-        )
+        raise FilterError(f'no {name}: here; up: tool: host: (or quote "{name}:{value}")')
     if not value:
         raise FilterError(f"{name}: needs a name after it")
     return Word(_NAMES[name], value.lower(), negated=negated)

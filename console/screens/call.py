@@ -35,6 +35,8 @@ class CallScreen(MainScreen):
         self._pane = TextPane(id="main")
         self._detail: CallDetail | None = None
         self._answered = False
+        self._body: list[TextLine] = []
+        """Made once per answer: it may be half a megabyte of JSON."""
 
     @property
     def record(self) -> CallRecord:
@@ -51,10 +53,12 @@ class CallScreen(MainScreen):
     def _ask(self) -> None:
         number = self.record.id
         self._detail, self._answered = None, False
+        self._body = self._texts()
 
         def got(detail: CallDetail | None) -> None:
             if number == self.record.id:
                 self._detail, self._answered = detail, True
+                self._body = self._texts()
                 self.redraw()
 
         self.console.fetch(lambda: self.console.station.call(number), got, group="call")
@@ -66,7 +70,7 @@ class CallScreen(MainScreen):
             f"call #{record.id}  {record.upstream}.{record.tool}",
             f"{self._place + 1} of {fmt.count(len(self._records))}",
         )
-        lines = [*summary(record, self.console.now(), self.console.tz), EMPTY, *self._texts()]
+        lines = [*summary(record, self.console.now(), self.console.tz), EMPTY, *self._body]
         self._pane.show(lines)
 
     def _texts(self) -> list[TextLine]:

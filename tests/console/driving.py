@@ -54,8 +54,8 @@ def screen_of(pilot: Pilot[QuitChoice]) -> MainScreen:
 
 
 async def until(pilot: Pilot[QuitChoice], condition: Callable[[], object]) -> None:
-    """Wait until something is so; fails after five seconds."""
-    async with asyncio.timeout(5):
+    """Wait until something is so; fails after 15 seconds (a busy machine needs some)."""
+    async with asyncio.timeout(15):
         while not condition():
             await pilot.pause(0.01)
     await pilot.pause()
