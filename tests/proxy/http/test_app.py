@@ -18,7 +18,6 @@ from proxy.http.guard import rules_for
 from proxy.http.server import bind_loopback, serving
 from proxy.http.sse import Event, EventParser
 from proxy.model import UpstreamState
-from proxy.session import HostSession, Outlet, Peer
 from tests.proxy.fakes import SILENCE, FakeRelay, FakeServer, running
 
 pytestmark = pytest.mark.anyio
@@ -122,13 +121,8 @@ class Endpoint:
         port = bound.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}/mcp"
         self.app = HttpApp(
-            rules_for("127.0.0.1", port, [], TOKEN), self.open_session, lambda: limit
+            rules_for("127.0.0.1", port, [], TOKEN), relay.front.open_session, lambda: limit
         )
-
-    def open_session(self, peer: Peer, outlet: Outlet) -> HostSession:
-        session = HostSession(self.relay.next_session(), peer, outlet, self.relay)
-        self.relay.router.sessions[session.id] = session
-        return session
 
     async def received(self, method: str, count: int = 1) -> list[dict[str, Any]]:
         """Wait until the upstream has received so many messages of a method."""

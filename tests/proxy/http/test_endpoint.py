@@ -35,7 +35,7 @@ class Station:
         self.relay = FakeRelay()
 
     def open_session(self, peer: Peer, outlet: Outlet) -> HostSession:
-        return HostSession(1, peer, outlet, self.relay)
+        return self.relay.front.open_session(peer, outlet)
 
     @asynccontextmanager
     async def serving(self, **settings: Any) -> AsyncGenerator[None]:
