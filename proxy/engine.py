@@ -7,7 +7,6 @@ upstreams, the recorder and the watch over the settings.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import sys
 import time
@@ -23,14 +22,12 @@ from proxy.backchannel import Backchannel
 from proxy.event_stream import EventFeed
 from proxy.events import (
     CallsRecorded,
-    HostConnected,
-    HostLeft,
     SettingsApplied,
     SettingsRejected,
     StationStopping,
 )
 from proxy.fleet import Fleet
-from proxy.greeting import initialize_result
+from proxy.front import Front
 from proxy.links.link import Link, LinkListener
 from proxy.links.stdio import Program, open_stdio
 from proxy.listener import Doors, listen
@@ -84,6 +81,7 @@ class Engine:
         )
         self.router = Router(self._proxy_settings, self.recorder, self._looks_secret)
         self.backchannel = Backchannel(self.router)
+        self.front = Front(self.router, self.backchannel, self.feed, parts.version)
         self.fleet = Fleet(
             self.router,
             self.backchannel,
@@ -102,7 +100,6 @@ class Engine:
         """Set once the socket answers."""
         self._stopping = asyncio.Event()
         self._stop_reason = ""
-        self._session_ids = itertools.count(1)
         self._group: asyncio.TaskGroup | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._operators: set[asyncio.Task[None]] = set()
@@ -135,7 +132,7 @@ class Engine:
             server = await listen(
                 self.paths.socket,
                 Doors(
-                    self.open_session,
+                    self.front.open_session,
                     self._open_operator,
                     lambda: self._proxy_settings().max_host_frame_bytes,
                 ),
@@ -150,8 +147,7 @@ class Engine:
             finally:
                 server.close()
                 self.feed.publish(StationStopping(self._stop_reason or "the station stops"))
-                for session in list(self.router.sessions.values()):
-                    session.end()
+                self.front.end_sessions()
                 self.fleet.stop()
                 if self._http is not None:
                     helpers.append(self._http)
@@ -166,54 +162,9 @@ class Engine:
         self._stop_reason = self._stop_reason or reason
         self._stopping.set()
 
-    # hosts (the backend of their sessions)
-
     def open_session(self, peer: Peer, outlet: Outlet) -> HostSession:
         """A host has connected."""
-        session = HostSession(next(self._session_ids), peer, outlet, self)
-        self.router.sessions[session.id] = session
-        return session
-
-    def initialize_result(self, revision: str) -> bytes:
-        """What a host is told about mms."""
-        introductions = [
-            (upstream.settings.prefix or upstream.name, upstream.introduction)
-            for upstream in self.router.upstreams.values()
-        ]
-        return initialize_result(revision, self.parts.version, introductions)
-
-    def host_ready(self, session: HostSession) -> None:
-        """A host finished its handshake."""
-        self.feed.publish(HostConnected(session.view()))
-
-    def request(
-        self, session: HostSession, id: wire.Raw, method: str, params: wire.Members | None
-    ) -> None:
-        """A host's request."""
-        if method == "logging/setLevel":
-            self.backchannel.set_level(session, id, params or {})
-        elif method == "resources/subscribe":
-            self.backchannel.subscribe(session, id, params or {})
-        elif method == "resources/unsubscribe":
-            self.backchannel.unsubscribe(session, id, params or {})
-        else:
-            self.router.request(session, id, method, params)
-
-    def cancel(self, session: HostSession, id: bytes, note: wire.Members) -> None:
-        """A host no longer wants an answer."""
-        self.router.cancel(session, id, note)
-
-    def notify(self, session: HostSession, method: str, message: wire.Members) -> None:
-        """A host's notification."""
-        self.backchannel.host_notified(session, method, message)
-
-    def left(self, session: HostSession) -> None:
-        """A host's connection has ended."""
-        self.router.forget(session)
-        self.router.sessions.pop(session.id, None)
-        self.backchannel.host_left(session)
-        if session.initialized:
-            self.feed.publish(HostLeft(session.view()))
+        return self.front.open_session(peer, outlet)
 
     def view_of(self, upstream: Upstream) -> UpstreamView:
         """One upstream for a screen."""

@@ -14,12 +14,12 @@ from proxy import wire
 from proxy.backchannel import Backchannel
 from proxy.event_stream import EventFeed
 from proxy.fleet import Fleet
-from proxy.greeting import initialize_result
+from proxy.front import Front
 from proxy.links.link import LinkFailed, LinkListener, LinkLost
 from proxy.model import Transport, UpstreamState, UpstreamView
 from proxy.recorder import CallObservation
 from proxy.router import Router
-from proxy.session import HostSession, Peer
+from proxy.session import Peer
 from proxy.store.catalogues import RememberedCatalogue
 from proxy.upstream import Upstream
 
@@ -156,8 +156,7 @@ class FakeHost:
         self.answers: dict[str, Any] = {}
         self._arrived = asyncio.Event()
         self._last_id = 0
-        self.session = HostSession(relay.next_session(), Peer("socket", 1), self, relay)
-        relay.router.sessions[self.session.id] = self.session
+        self.session = relay.front.open_session(Peer("socket", 1), self)
         self.request(
             "initialize",
             {
@@ -223,7 +222,7 @@ class FakeHost:
 
 
 class FakeRelay:
-    """Router, backchannel and fleet over fake servers; the backend of fake hosts."""
+    """Front, router, backchannel and fleet over fake servers."""
 
     def __init__(self, **settings: Any) -> None:
         self.proxy = ProxySettings(**settings)
@@ -233,6 +232,7 @@ class FakeRelay:
         self.backchannel = Backchannel(self.router)
         self.catalogues = FakeCatalogues()
         self.feed = EventFeed()
+        self.front = Front(self.router, self.backchannel, self.feed, "0")
         self.servers: dict[str, FakeServer] = {}
         self.fleet = Fleet(
             self.router,
@@ -243,46 +243,12 @@ class FakeRelay:
             _view,
             wire.raw({"name": "mms", "version": "0"}),
         )
-        self._sessions = 0
 
     async def _open(self, settings: UpstreamSettings, listener: LinkListener) -> FakeLink:
         return await self.servers[settings.name].open(settings, listener)
 
-    def next_session(self) -> int:
-        self._sessions += 1
-        return self._sessions
-
     def host(self, name: str = "host", **capabilities: Any) -> FakeHost:
         return FakeHost(self, name, capabilities)
-
-    def initialize_result(self, revision: str) -> bytes:
-        return initialize_result(revision, "0", [])
-
-    def host_ready(self, session: HostSession) -> None:
-        pass
-
-    def request(
-        self, session: HostSession, id: wire.Raw, method: str, params: wire.Members | None
-    ) -> None:
-        if method == "logging/setLevel":
-            self.backchannel.set_level(session, id, params or {})
-        elif method == "resources/subscribe":
-            self.backchannel.subscribe(session, id, params or {})
-        elif method == "resources/unsubscribe":
-            self.backchannel.unsubscribe(session, id, params or {})
-        else:
-            self.router.request(session, id, method, params)
-
-    def cancel(self, session: HostSession, id: bytes, note: wire.Members) -> None:
-        self.router.cancel(session, id, note)
-
-    def notify(self, session: HostSession, method: str, message: wire.Members) -> None:
-        self.backchannel.host_notified(session, method, message)
-
-    def left(self, session: HostSession) -> None:
-        self.router.forget(session)
-        self.router.sessions.pop(session.id, None)
-        self.backchannel.host_left(session)
 
     async def state(self, name: str, state: UpstreamState) -> Upstream:
         """Wait, at most five seconds, until an upstream is in a state."""
