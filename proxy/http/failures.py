@@ -62,12 +62,13 @@ def describe_error(error: Exception, url: httpx2.URL) -> str:
     """Why no connection came about, or why it broke."""
     place = place_of(url)
     for cause in _causes(error):
+        # Only errors that come from OpenSSL itself have these attributes.
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return (
-                f"shows a certificate for {url.host} that is not accepted: {cause.verify_message}"
-            )
+            reason = getattr(cause, "verify_message", None) or "no reason is given"
+            return f"shows a certificate for {url.host} that is not accepted: {reason}"
         if isinstance(cause, ssl.SSLError):
-            reason = (cause.reason or "handshake failed").replace("_", " ").lower()
+            reason = getattr(cause, "reason", None) or "handshake failed"
+            reason = reason.replace("_", " ").lower()
             return f"cannot be reached at {place} over TLS: {reason}"
         if isinstance(cause, socket.gaierror):
             return f"cannot be reached: the name {url.host} is not known"
