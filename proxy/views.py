@@ -133,9 +133,8 @@ def _target(settings: UpstreamSettings, transport: Transport) -> str:
 
 def _reason(upstream: Upstream) -> str:
     """The state's reason; while all is well, what is odd about its lists."""
-    if upstream.reason:
-        return upstream.reason
-    return "; ".join(upstream.faults)
+    reason = upstream.reason or "; ".join(upstream.faults)
+    return f"{reason}." if reason and not reason.endswith(".") else reason
 
 
 def _next_action(upstream: Upstream) -> str:
