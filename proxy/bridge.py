@@ -9,11 +9,12 @@ error.
 from __future__ import annotations
 
 import os
-import re
 import select
 import socket
 import sys
 import time
+
+from proxy.bridge_ledger import Ledger, request_of
 
 TYPE_CHECKING = False  # known to type checkers; importing `typing` costs start-up time
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ START_SECONDS = 15.0
 _CHUNK = 1 << 18
 _FIRST_PAUSE = 0.005
 _RETRY_SECONDS = 0.25
-_ID = rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")'
-_METHOD = re.compile(rb'"method"\s*:\s*"([^"]*)"')
-_ID_AT_START = re.compile(_ID)
 _USAGE = """usage: mms connect [--no-start]
 
 Connect a host to the station: the host launches this command and speaks MCP on its input and output.
@@ -49,12 +47,7 @@ class Bridge:
         self._start = start
         self._starting: subprocess.Popen[bytes] | None = None
         self._station: socket.socket | None = None
-        self._host_rest = b""
-        self._station_rest = b""
-        self._under_way: set[bytes] = set()
-        self._initialize = b""
-        self._initialized = b""
-        self._swallow: bytes | None = None
+        self._ledger = Ledger()
 
     def run(self) -> int:
         """Pump until the host leaves. Returns the exit code."""
@@ -99,22 +92,18 @@ class Bridge:
         if self._station is not None:
             self._station.close()
         self._station = None
-        self._station_rest = b""
-        for id in self._under_way:
+        for id in self._ledger.station_lost():
             self._to_host(
                 b'{"jsonrpc":"2.0","id":' + id + b',"error":{"code":-32000,"message":'
                 b'"mms: the station stopped before it answered"}}\n'
             )
-        self._under_way.clear()
         self._starting = None
 
     def _resume(self) -> None:
         """Introduce the host to the new station as it introduced itself to the old one."""
-        if self._station is None or not self._initialize:
+        if self._station is None or not self._ledger.initialize:
             return
-        found = _ID_AT_START.search(self._initialize)
-        self._swallow = found.group(1) if found else None
-        self._station.sendall(self._initialize + self._initialized)
+        self._station.sendall(self._ledger.repeat_handshake())
         for kind in (b"tools", b"prompts", b"resources"):
             self._to_host(
                 b'{"jsonrpc":"2.0","method":"notifications/' + kind + b'/list_changed"}\n'
@@ -153,7 +142,7 @@ class Bridge:
                 return True
             self._resume()
             changed = True
-        self._note_host_lines(data)
+        self._ledger.from_host(data)
         assert self._station is not None
         try:
             self._station.sendall(data)
@@ -172,7 +161,7 @@ class Bridge:
         if not data:
             self._lost()
             return False
-        self._to_host(self._note_station_lines(data))
+        self._to_host(self._ledger.from_station(data))
         return True
 
     def _finish(self) -> None:
@@ -195,37 +184,6 @@ class Bridge:
         except OSError:
             raise _HostLeft from None
 
-    # what has to be known of the lines
-
-    def _note_host_lines(self, data: bytes) -> None:
-        self._host_rest, lines = _lines(self._host_rest, data)
-        for line in lines:
-            method = _METHOD.search(line[:4096]) or _METHOD.search(line[-4096:])
-            if method is None:
-                continue
-            name = method.group(1)
-            if name == b"notifications/initialized":
-                self._initialized = line + b"\n"
-                continue
-            id = _id_of(line)
-            if id is not None:
-                self._under_way.add(id)
-                if name == b"initialize":
-                    self._initialize = line + b"\n"
-
-    def _note_station_lines(self, data: bytes) -> bytes:
-        """Tick off answers; take out the second answer to a repeated handshake."""
-        self._station_rest, lines = _lines(self._station_rest, data)
-        for line in lines:
-            if line.startswith(b'{"jsonrpc":"2.0","id":'):
-                id = _id_of(line)
-                if id is not None and b'"method"' not in line[:200]:
-                    if id == self._swallow:
-                        self._swallow = None
-                        data = data.replace(line + b"\n", b"", 1)
-                    self._under_way.discard(id)
-        return data
-
     # when there is no station
 
     def _explain(self) -> int:
@@ -241,10 +199,10 @@ class Bridge:
         return 3
 
     def _refuse(self, data: bytes) -> None:
-        _, lines = _lines(b"", data)
         message = _quoted(f"mms: {self._advice()}").encode()
-        for line in lines:
-            id = _id_of(line)
+        for line in data.split(b"\n"):
+            found = request_of(line)
+            id = found[1] if found else None
             if id is not None:
                 self._to_host(
                     b'{"jsonrpc":"2.0","id":'
@@ -291,20 +249,6 @@ def _start_station() -> subprocess.Popen[bytes]:
         start_new_session=True,
         cwd="/",  # a host's project folder must not stay in use
     )
-
-
-def _lines(rest: bytes, data: bytes) -> tuple[bytes, list[bytes]]:
-    """Complete lines; of a long one only its ends are kept, which is where ids are."""
-    if b"\n" not in data:
-        rest += data
-        return (rest[:4096] + rest[-4096:] if len(rest) > 1 << 16 else rest), []
-    pieces = (rest + data).split(b"\n")
-    return pieces.pop(), pieces
-
-
-def _id_of(line: bytes) -> bytes | None:
-    found = _ID_AT_START.search(line[:256]) or _ID_AT_START.search(line[-128:])
-    return found.group(1) if found else None
 
 
 def _directory() -> str:

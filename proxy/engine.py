@@ -213,9 +213,9 @@ class Engine:
     async def _open_link(self, settings: UpstreamSettings, listener: LinkListener) -> Link:
         limit = self._proxy_settings().max_upstream_frame_bytes
         if transport_of(settings) is Transport.HTTP:
-            from proxy.links.http import open_http  # brings the SDK, half a second of imports
+            from proxy.links.http import open_http  # brings httpx2, a third of a second of imports
 
-            return await open_http(settings, listener)
+            return await open_http(settings, listener, limit)
         program = Program(
             settings.command, settings.args, settings.env, settings.cwd or None, limit
         )

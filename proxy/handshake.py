@@ -109,6 +109,8 @@ async def _initialize(
         return f"refused the handshake: {error_text(answer)}"
     result = wire.members_of(answer["result"])
     revision = wire.text_of(result["protocolVersion"]) if "protocolVersion" in result else None
+    if revision == STATELESS:
+        return f"answered the handshake with {STATELESS}, which has none"
     if revision not in HANDSHAKE_REVISIONS:
         raise HandshakeRefused(
             f"speaks protocol revision {revision or 'unknown'}; "

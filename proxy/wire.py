@@ -157,6 +157,14 @@ def result(id: Raw, value: Raw | bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":' + bytes(id) + b',"result":' + bytes(value) + b"}"
 
 
+def response(id: Raw, members: Members) -> bytes:
+    """A response of somebody else's under another id.
+
+    ``jsonrpc`` and ``id`` come first, whatever the order was: the bridge looks for them there.
+    """
+    return _ENCODER.encode({"jsonrpc": _VERSION, "id": id} | members | {"id": id})
+
+
 def error_value(code: int, message: str, data: Any = None) -> Raw:
     """The ``error`` member of a response."""
     body: dict[str, Any] = {"code": code, "message": message}

@@ -192,3 +192,17 @@ async def test_an_unknown_kind_of_result_is_refused() -> None:
         answer = await relay.host().call("up__a")
 
         assert "unknown result type 'hologram'" in answer["result"]["content"][0]["text"]
+
+
+async def test_a_server_that_answers_the_handshake_with_the_stateless_revision_is_discovered() -> (
+    None
+):
+    server = StatelessServer("a")
+    server.handlers["initialize"] = lambda params: {
+        "protocolVersion": "2026-07-28",
+        "capabilities": {},
+    }
+    async with running(FakeRelay(), up=server) as relay:
+        upstream = await relay.state("up", UpstreamState.READY)
+
+        assert upstream.introduction.protocol == "2026-07-28"

@@ -109,3 +109,11 @@ def test_items_of_an_odd_array_keep_their_bytes() -> None:
     items = wire.items_of(wire.Raw(b'[{"a":"\\ud800,"}, [1,2] ,"x"]'))
 
     assert [bytes(item) for item in items] == [b'{"a":"\\ud800,"}', b"[1,2]", b'"x"']
+
+
+def test_a_response_under_another_id_begins_with_it_whatever_the_order_was() -> None:
+    answer = wire.parse(b'{"result":{"a":1.0},"jsonrpc":"2.0","x":null,"id":5}')
+
+    assert wire.response(wire.Raw(b'"k"'), answer) == (
+        b'{"jsonrpc":"2.0","id":"k","result":{"a":1.0},"x":null}'
+    )
