@@ -109,11 +109,10 @@ def _parsed(line: bytes) -> tuple[bytes, bytes | None] | None:
     import json  # not at the top: hosts wait for our start
 
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
+        message = json.loads(line)
+        method, id = message["method"], message.get("id")
+    except (ValueError, RecursionError, TypeError, KeyError):
         return None
-    members: dict[str, object] = found if isinstance(found, dict) else {}
-    method, id = members.get("method"), members.get("id")
     if not isinstance(method, str):
         return None
     known = isinstance(id, (int, str)) and not isinstance(id, bool)
