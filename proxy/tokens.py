@@ -57,7 +57,7 @@ import os, struct, sys
 sys.path.insert(0, sys.argv[1])
 from toktok import batch_count
 if hasattr(os, "nice"):
-    os.nice(5)
+    os.nice(10)
 while head := sys.stdin.buffer.read(4):
     count = struct.unpack("<I", head)[0]
     lengths = struct.unpack(f"<{count}Q", sys.stdin.buffer.read(8 * count))

@@ -19,7 +19,7 @@ LOADS = (
     Load("20 KB echo", "echo", {"text": "a" * 20_000}, 1, 200),
     Load("20 KB echo", "echo", {"text": "a" * 20_000}, 16, 400),
     Load("1 MB structured result", "rows", {"bytes": 1_000_000}, 1, 40),
-    Load("1 MB structured result", "rows", {"bytes": 1_000_000}, 16, 64),
+    Load("1 MB structured result", "rows", {"bytes": 1_000_000}, 16, 32),
 )
 
 
