@@ -47,6 +47,7 @@ EXPECTED = {
 LIMITS = """
 [proxy]
 max_upstream_frame_bytes = 1048576
+max_result_bytes = 524288
 call_timeout_max_seconds = 2
 """
 
@@ -120,3 +121,27 @@ async def test_a_late_answer_reaches_nobody(faulty: tuple[Station, Path]) -> Non
         )
         assert await host.text("late_answer__echo", {"text": "next"}) == "next"
         assert not [line for line in host.lines if b"much too late" in line]
+
+
+async def test_the_last_words_of_an_earlier_life_are_not_blamed_for_a_later_death(
+    faulty: tuple[Station, Path],
+) -> None:
+    station, _ = faulty
+    async with connect_host(station.socket) as host:
+        assert "has crashed" in await host.failure("crash__fault", {"kind": "crash"})
+        assert await host.text("crash__echo", {"text": "back"}) == "back"
+        silent = await host.failure("crash__fault", {"kind": "crash_mid_frame"})
+        assert "exited with code 0" in silent
+        assert "has crashed" not in silent
+
+
+async def test_an_answer_that_hosts_would_not_read_becomes_an_error_that_says_so(
+    faulty: tuple[Station, Path],
+) -> None:
+    station, _ = faulty
+    async with connect_host(station.socket) as host:
+        pid = json.loads(await host.text("hang__process"))["pid"]
+        text = await host.failure("hang__fault", {"kind": "huge_line", "bytes": 700_000})
+        assert "700," in text
+        assert "proxy.max_result_bytes = 524,288" in text
+        assert json.loads(await host.text("hang__process"))["pid"] == pid

@@ -26,7 +26,8 @@ from proxy.model import UpstreamState, UpstreamView
 PATIENCE = 30.0
 """Seconds that any wait may take."""
 CHAOS = Path(__file__).with_name("chaos_upstream.py")
-MMS = os.environ.get("E2E_MMS") or str(Path(sys.executable).with_name("mms"))
+MMS = str(Path(sys.executable).with_name("mms"))
+"""The program as it is installed beside the interpreter that runs the tests."""
 
 
 @dataclass
