@@ -10,11 +10,12 @@ export PYTHON
 # Otherwise pyright asks a registry whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help run test check format bench clean setup-run setup-test setup-check
+.PHONY: help run test real check format bench clean setup-run setup-test setup-check
 
 help:
 	@echo "make run     start the console; without a terminal, the demo"
 	@echo "make test    run the tests"
+	@echo "make real    run the tests against real servers and hosts (downloads them)"
 	@echo "make check   formatting, lint, types, import contracts, tests with coverage"
 	@echo "make format  format the code and fix what lint can fix"
 	@echo "make bench   measure what a call costs"
@@ -24,14 +25,18 @@ run: setup-run
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/mms; else exec $(BIN)/mms demo; fi
 
 test: setup-test
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not npm"
+
+# Real servers, the conformance suite and real hosts, from the npm registry and PyPI: some hundred megabytes.
+real: setup-test
+	$(BIN)/python -m pytest -q -m npm
 
 check: setup-check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not npm" --cov --cov-report=term:skip-covered
 
 format: setup-check
 	$(BIN)/ruff check --fix .
