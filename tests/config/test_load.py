@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -366,7 +365,7 @@ def test_no_structure_crashes_the_loader_and_each_error_has_its_line(
         assert problem.line is not None
 
 
-def test_twenty_upstreams_load_in_twenty_milliseconds(load: Load) -> None:
+def test_a_file_of_twenty_upstreams_is_read_whole(load: Load) -> None:
     text = "".join(
         f'[upstreams.s{n}]\ncommand = "npx"\nargs = ["-y", "@scope/s{n}", "~/p/{n}"]\n'
         f'env = {{ A = "${{HOME}}", B = "x" }}\ncall_timeout_seconds = 5\n'
@@ -374,12 +373,3 @@ def test_twenty_upstreams_load_in_twenty_milliseconds(load: Load) -> None:
         for n in range(20)
     )
     assert len(load(text).settings.upstreams) == 20
-    best = min(_timed(load) for _ in range(5))
-    # The target is 20 ms; the margin is for a busy machine and coverage.
-    assert best < 0.1
-
-
-def _timed(load: Load) -> float:
-    start = time.perf_counter()
-    load()
-    return time.perf_counter() - start

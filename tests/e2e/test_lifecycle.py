@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -68,12 +67,10 @@ async def test_only_an_upstream_never_seen_lets_the_first_list_wait(home: Path) 
     config = "[proxy]\nfirst_list_wait_seconds = 1.0\n"
     config += chaos("quick") + chaos("slow", mode="slow_start", seconds=4)
     with running_station(home, config) as station:
-        started = time.monotonic()
         async with connect_host(station.socket) as host:
             names = await host.tools()
-            assert time.monotonic() - started < 4
             assert "quick__echo" in names
-            assert "slow__echo" not in names
+            assert "slow__echo" not in names, "the list has waited for the slow one"
             # The list did not wait for it; its tools come by a notice.
             await host.until_notified("notifications/tools/list_changed")
             assert "slow__echo" in await host.tools()
