@@ -55,9 +55,9 @@ class Backchannel:
         session, several = self._addressee(upstream)
         if session is None:
             if method == "ping":
-                upstream.send(wire.result(id, b"{}"))
+                upstream.respond(wire.result(id, b"{}"))
             elif several:
-                upstream.send(
+                upstream.respond(
                     wire.error(
                         id,
                         wire.INTERNAL_ERROR,
@@ -65,14 +65,14 @@ class Backchannel:
                     )
                 )
             else:
-                upstream.send(wire.error(id, wire.METHOD_NOT_FOUND, "no host is connected"))
+                upstream.respond(wire.error(id, wire.METHOD_NOT_FOUND, "no host is connected"))
             return
 
         def reply(response: wire.Members) -> None:
-            upstream.send(wire.encode({**response, "id": id}))
+            upstream.respond(wire.encode({**response, "id": id}))
 
         if not self._put(session, upstream, bytes(id), method, message, reply):
-            upstream.send(wire.error(id, wire.METHOD_NOT_FOUND, "Method not found"))
+            upstream.respond(wire.error(id, wire.METHOD_NOT_FOUND, "Method not found"))
 
     def asked_back(self, upstream: Upstream, exchange: Exchange, asked: InputRequired) -> None:
         """A stateless upstream wants answers before it goes on with a host's request."""

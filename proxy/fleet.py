@@ -104,7 +104,7 @@ class Fleet:
 
     def state_changed(self, upstream: Upstream) -> None:
         """An upstream's state, process or reason changed."""
-        if not upstream.ready:
+        if not upstream.connected:
             self._backchannel.upstream_lost(upstream)
         if self._current(upstream):
             self._router.state_changed()

@@ -23,12 +23,20 @@ class Listing:
     offer: Offer
     faults: tuple[str, ...]
     """One sentence each, for a person."""
+    unanswered: bool = False
+    """Some list got no answer in time; it may be had later."""
 
 
-async def list_everything(ask: Ask, capabilities: wire.Members) -> Listing:
-    """Fetch tools, resources, templates and prompts, as far as the upstream says it has them."""
+async def list_everything(ask: Ask, capabilities: wire.Members, known: Offer) -> Listing:
+    """Fetch tools, resources, templates and prompts, as far as the upstream says it has them.
+
+    A list that gets no answer stays as it is ``known``: hosts must not lose tools by a hiccup.
+    """
     faults: list[str] = []
-    tools = prompts = resources = templates = ()
+    tools: tuple[bytes, ...] | None = ()
+    prompts: tuple[bytes, ...] | None = ()
+    resources: tuple[bytes, ...] | None = ()
+    templates: tuple[bytes, ...] | None = ()
     if "tools" in capabilities:
         tools = await _pages(ask, "tools/list", "tools", faults)
     if "resources" in capabilities:
@@ -36,10 +44,18 @@ async def list_everything(ask: Ask, capabilities: wire.Members) -> Listing:
         templates = await _pages(ask, "resources/templates/list", "resourceTemplates", faults)
     if "prompts" in capabilities:
         prompts = await _pages(ask, "prompts/list", "prompts", faults)
-    return Listing(Offer(tools, resources, templates, prompts), tuple(faults))
+    offer = Offer(
+        known.tools if tools is None else tools,
+        known.resources if resources is None else resources,
+        known.templates if templates is None else templates,
+        known.prompts if prompts is None else prompts,
+    )
+    unanswered = None in (tools, resources, templates, prompts)
+    return Listing(offer, tuple(faults), unanswered)
 
 
-async def _pages(ask: Ask, method: str, key: str, faults: list[str]) -> tuple[bytes, ...]:
+async def _pages(ask: Ask, method: str, key: str, faults: list[str]) -> tuple[bytes, ...] | None:
+    """One list; ``None`` when some page of it got no answer."""
     items: list[bytes] = []
     seen: set[bytes] = set()
     params: wire.Members | None = None
@@ -47,7 +63,7 @@ async def _pages(ask: Ask, method: str, key: str, faults: list[str]) -> tuple[by
         answer = await ask(method, params)
         if isinstance(answer, Failure):
             faults.append(f"{method} failed: {answer.text}")
-            break
+            return None
         if "error" in answer:
             if error_code(answer) != wire.METHOD_NOT_FOUND:
                 faults.append(f"{method} was refused: {error_text(answer)}")

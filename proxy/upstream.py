@@ -7,6 +7,7 @@ that a call costs no task and no queue.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -30,6 +31,8 @@ LIST_CHANGE_PAUSE = 0.1
 """Seconds in which further notices of a changed list are gathered into one new listing."""
 LIST_CHANGE_INTERVAL = 1.0
 """Seconds between two listings that notices bring about."""
+LIST_RETRY_SECONDS = 30.0
+"""When a list that got no answer is asked for again."""
 HOPELESS_RETRY_SECONDS = 60.0
 PROBE_SECONDS = 5.0
 LIST_SECONDS = 15.0
@@ -77,6 +80,7 @@ class Upstream:
         self._lost: asyncio.Future[LinkLost] | None = None
         self._kick = asyncio.Event()
         self._list_changed = asyncio.Event()
+        self._lists_missing = False
         self._changed_kinds: set[str] = set()
         self._breaker = Breaker()
         self._probing = False
@@ -171,8 +175,18 @@ class Upstream:
         """The host does not want this any more; ``finish`` will not be called."""
         self.traffic.cancel(exchange, note)
 
+    @property
+    def connected(self) -> bool:
+        """There is something at the other end, ready or still starting."""
+        return self._link is not None
+
+    def respond(self, frame: bytes) -> None:
+        """Send a response to a request of its own, which may come before it is ready."""
+        if self._link is not None:
+            self._link.send(frame)
+
     def send(self, frame: bytes) -> None:
-        """Send a notification or a response of a host; dropped while it is not connected."""
+        """Send a notification of a host; dropped while it is not ready."""
         if self._link is not None and self.ready:
             self._link.send(frame)
 
@@ -341,7 +355,7 @@ class Upstream:
                 self._fail(exchange, Failure(FailureKind.LOST, f"{lost.reason} before it answered"))
 
     async def _list(self, announced: frozenset[str]) -> None:
-        listing = await list_everything(self._ask, self.capabilities)
+        listing = await list_everything(self._ask, self.capabilities, self.offer)
         if listing.faults != self.faults:
             self.faults = listing.faults
             self._owner.state_changed(self)
@@ -351,12 +365,15 @@ class Upstream:
         changed = offer != self.offer or not self.known
         self.offer = offer
         self.known = True
+        self._lists_missing = listing.unanswered
         if changed or announced:
             self._owner.offer_changed(self, announced)
 
     async def _relist_when_told(self) -> None:
         while True:
-            await self._list_changed.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LIST_RETRY_SECONDS if self._lists_missing else None):
+                    await self._list_changed.wait()
             await asyncio.sleep(LIST_CHANGE_PAUSE)
             self._list_changed.clear()
             announced = frozenset(self._changed_kinds)

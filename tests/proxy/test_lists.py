@@ -147,3 +147,32 @@ async def test_a_list_that_never_comes_is_left_out_and_the_upstream_serves_all_t
 
         assert upstream.faults == ("prompts/list failed: did not answer within 0 s",)
         assert _names(await relay.host().ask("tools/list")) == ["up__a"]
+
+
+async def test_a_list_without_an_answer_stays_as_it_was_known_and_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("proxy.upstream.LIST_SECONDS", 0.05)
+    monkeypatch.setattr("proxy.upstream.LIST_CHANGE_PAUSE", 0.0)
+    monkeypatch.setattr("proxy.upstream.LIST_CHANGE_INTERVAL", 0.0)
+    monkeypatch.setattr("proxy.upstream.LIST_RETRY_SECONDS", 0.05)
+    server = FakeServer("a")
+    async with running(FakeRelay(), up=server) as relay:
+        upstream = await relay.state("up", UpstreamState.READY)
+        host = relay.host()
+        answers = server.handlers["tools/list"]
+        server.handlers["tools/list"] = lambda params: SILENCE
+        server.say({"method": "notifications/tools/list_changed"})
+        async with asyncio.timeout(5):
+            while not upstream.faults:  # noqa: ASYNC110  # nothing to wait on
+                await asyncio.sleep(0.01)
+
+        assert _names(await host.ask("tools/list")) == ["up__a"]
+
+        server.tools.append("b")
+        server.handlers["tools/list"] = answers
+        async with asyncio.timeout(5):
+            while upstream.faults:  # noqa: ASYNC110  # nothing to wait on
+                await asyncio.sleep(0.01)
+
+        assert _names(await host.ask("tools/list")) == ["up__a", "up__b"]
