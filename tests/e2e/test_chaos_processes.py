@@ -306,3 +306,28 @@ async def test_a_stateless_upstream_is_served_to_a_host_of_the_handshake_era(hom
         view = await view_of(station, "a")
         assert view.protocol == "2026-07-28"
         assert view.server == "a 1.0"
+
+
+async def test_a_server_that_asks_for_roots_before_it_lists_is_answered(home: Path) -> None:
+    journal = home.with_name(home.name + "-journal")
+    with running_station(home, chaos("a", mode="asks_first", journal=journal)) as station:
+        async with connect_host(station.socket) as host:
+            assert "a__echo" in await host.tools()
+        (asked,) = events(journal, "roots")
+        assert asked["answer"]["error"]["code"] == -32601
+
+
+async def test_a_host_that_is_there_is_asked_for_its_roots_while_a_server_starts(
+    home: Path,
+) -> None:
+    journal = home.with_name(home.name + "-journal")
+    with running_station(home, "") as station:
+        async with connect_host(station.socket, "host", {"roots": {}}) as host:
+            roots = {"roots": [{"uri": "file:///project"}]}
+            host.answers["roots/list"] = roots
+            station.write(chaos("a", mode="asks_first", journal=journal))
+            wait_until(lambda: events(journal, "started"), "the new upstream starts")
+            assert await host.text("a__echo", {"text": "x"}) == "x"
+            assert host.notifications("notifications/cancelled") == []
+        (asked,) = events(journal, "roots")
+        assert asked["answer"] == {"result": roots}

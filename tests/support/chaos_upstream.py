@@ -25,6 +25,7 @@ from typing import Any
 PROCESS_MODES = (
     "banner",
     "slow_start",
+    "asks_first",
     "never_starts",
     "exits_at_start",
     "refuses_start",
@@ -122,6 +123,7 @@ class Server:
         self._served = 0
         self._listening: Any = None
         self._extra_tool = False
+        self._may_list = threading.Event()
 
     # output
 
@@ -239,8 +241,15 @@ class Server:
             self._began()
 
     def _began(self) -> None:
+        if "asks_first" in self.modes:
+            threading.Thread(target=self._ask_first, daemon=True).start()
         if "list_change_storm" in self.modes:
             threading.Thread(target=self._storm, daemon=True).start()
+
+    def _ask_first(self) -> None:
+        """Ask for roots as soon as that is allowed; nothing is listed before the answer is there."""
+        self.note("roots", answer=self.ask("roots/list", {}, LONGEST_WAIT))
+        self._may_list.set()
 
     def _storm(self) -> None:
         for _ in range(int(self.number("count", 1500))):
@@ -273,8 +282,15 @@ class Server:
         if method == "ping" and not self.stateless:
             return {}
         if method == "tools/list":
+            if "asks_first" in self.modes and not self._may_list.is_set():
+                threading.Thread(target=self._list_later, args=(id, params), daemon=True).start()
+                return None
             return self.complete(self._listed(params))
         raise Refusal(-32601, f"Method not found: {method}")
+
+    def _list_later(self, id: Any, params: dict[str, Any]) -> None:
+        self._may_list.wait(LONGEST_WAIT)
+        self.send({"jsonrpc": "2.0", "id": id, "result": self.complete(self._listed(params))})
 
     def _initialized(self, params: dict[str, Any]) -> dict[str, Any] | None:
         if "never_starts" in self.modes:
