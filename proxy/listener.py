@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -109,8 +110,7 @@ class _Connection(asyncio.Protocol):
         self._introduced = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = transport = cast(asyncio.Transport, transport)
         pid, uid = _credentials(transport.get_extra_info("socket"))
         if uid is not None and uid != os.getuid():
             _log.warning("refused a connection of user %d, process %d", uid, pid or 0)

@@ -28,8 +28,11 @@ from proxy.sums import KEPT_MINUTES, CallSums
 from proxy.tokens import TokenCounter, o200k_counter
 
 MOST_WAITING_CALLS = 20_000
-MOST_WAITING_BYTES = 64 * 1024 * 1024
-"""Bounds of the queue between the engine and the recorder. What is over them is not recorded."""
+MOST_WAITING_BYTES = 256 * 1024 * 1024
+"""Bounds of the queue between the engine and the recorder. What is over them is not recorded.
+
+The texts wait as the bytes that were relayed, without a copy; 256 MB is a burst of some seconds.
+"""
 
 _BATCH_SECONDS = 0.05
 _BATCH_BYTES = 8 * 1024 * 1024
