@@ -110,7 +110,7 @@ class _Connection(asyncio.Protocol):
         self._introduced = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport = cast(asyncio.Transport, transport)
+        self._transport = transport = cast("asyncio.Transport", transport)
         pid, uid = _credentials(transport.get_extra_info("socket"))
         if uid is not None and uid != os.getuid():
             _log.warning("refused a connection of user %d, process %d", uid, pid or 0)
