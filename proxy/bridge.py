@@ -8,6 +8,7 @@ error.
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import socket
@@ -51,6 +52,7 @@ class Bridge:
 
     def run(self) -> int:
         """Pump until the host leaves. Returns the exit code."""
+        gc.disable()  # a pump makes no cycles
         try:
             if not self._connect(wait=True):
                 return self._explain()
@@ -142,13 +144,16 @@ class Bridge:
                 return True
             self._resume()
             changed = True
-        self._ledger.from_host(data)
         assert self._station is not None
         try:
             self._station.sendall(data)
         except OSError:
+            self._ledger.from_host(data)
             self._lost()
             return False
+        self._ledger.from_host(
+            data
+        )  # once it is on its way: the host waits for the station, not for us
         return not changed
 
     def _from_station(self) -> bool:
@@ -161,7 +166,11 @@ class Bridge:
         if not data:
             self._lost()
             return False
-        self._to_host(self._ledger.from_station(data))
+        if self._ledger.repeating:
+            self._to_host(self._ledger.from_station(data))
+        else:
+            self._to_host(data)
+            self._ledger.from_station(data)
         return True
 
     def _finish(self) -> None:

@@ -38,6 +38,11 @@ class Ledger:
         """Bytes of unfinished lines that are kept."""
         return len(self._host_rest) + len(self._station_rest)
 
+    @property
+    def repeating(self) -> bool:
+        """The answer to a repeated handshake is still to come, and to be kept from the host."""
+        return self._swallow is not None
+
     def station_lost(self) -> list[bytes]:
         """Forget what was under way; the ids that now need an answer."""
         self._station_rest = b""
