@@ -186,8 +186,8 @@ class ConsoleApp(App[QuitChoice]):
     def _tick(self) -> None:
         """The clock and the ages move although nothing happened."""
         screen = self._shown()
-        if screen is not None and screen.is_mounted and not self._paint_due:
-            screen.draw_edges(self.state)
+        if screen is not None and not self._paint_due:
+            screen.tick()
 
     def _fatal_error(self) -> None:
         """Textual would print a traceback with local variables, that is with secrets."""

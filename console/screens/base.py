@@ -13,6 +13,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input
@@ -89,20 +90,35 @@ class MainScreen(Screen[None]):
 
     # -- drawing ------------------------------------------------------------------------------
 
+    @property
+    def whole(self) -> bool:
+        """All of its widgets are there: it is neither being built nor being taken apart."""
+        present = self.is_mounted and self.is_attached and self.console.is_running
+        return present and bool(self.query(StatusBar)) and bool(self.query(TooSmall))
+
     def redraw(self) -> None:
-        """Draw now what the app knows."""
-        if not self.is_mounted:
+        """Draw now what the app knows; nothing while the screen is not whole."""
+        if not self.whole:
             return
         state = self.console.state
-        self.draw_edges(state)
-        self.draw(state)
-        self.draw_keys()
+        try:
+            self.draw_edges(state)
+            self.draw(state)
+            self.draw_keys()
+        except NoMatches:
+            if self.whole:
+                raise
 
     def on_mount(self) -> None:
         self.redraw()
 
     def on_screen_resume(self) -> None:
         self.redraw()
+
+    def tick(self) -> None:
+        """The clock and the ages move."""
+        if self.whole:
+            self.draw_edges(self.console.state)
 
     def draw_edges(self, state: ConsoleState) -> None:
         """Status, navigation and banner."""

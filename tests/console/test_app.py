@@ -15,6 +15,7 @@ from console.app import ConsoleApp, QuitChoice
 from console.screens.dialogs import ChoiceDialog
 from console.screens.help import HelpScreen
 from console.state import Link
+from console.widgets.bars import StatusBar, TooSmall
 from proxy.commands import ReconnectUpstream
 from proxy.events import EventsLost, SettingsApplied, StationStopping
 from tests.console.driving import (
@@ -365,6 +366,22 @@ def test_pasted_text_is_neutralised_before_a_field_shows_it() -> None:
             await until(pilot, lambda: "[/b]" in picture(app))
             assert "[/b] \u241b]52;c;eA==\u2407\u00ab202E\u00bb x" in picture(app)
             assert app.is_running
+
+    asyncio.run(run())
+
+
+def test_a_screen_that_is_being_taken_apart_is_not_drawn() -> None:
+    async def run() -> None:
+        app = console(FakeStation())
+        async with app.run_test(size=SMALL) as pilot:
+            await settle(pilot)
+            screen = screen_of(pilot)
+            assert screen.whole
+            for widget in (TooSmall, StatusBar):
+                await screen.query_one(widget).remove()
+                app._tick()
+                app._paint()
+                assert not screen.whole
 
     asyncio.run(run())
 
