@@ -95,7 +95,7 @@ class Backchannel:
         method = wire.text_of(message["method"]) or ""
         params = wire.members_of(message["params"]) if "params" in message else {}
         if method == "notifications/resources/updated":
-            uri = wire.text_of(params["uri"]) if "uri" in params else None
+            uri = wire.string(params, "uri")
             self._send_to(self._subscribers.get((upstream.name, uri or ""), set()), message)
         elif method == "notifications/cancelled":
             self._withdraw(upstream, params, message)
@@ -152,7 +152,7 @@ class Backchannel:
 
     def set_level(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
         """``logging/setLevel``: each host has its own; upstreams get the most talkative one."""
-        level = wire.text_of(params["level"]) if "level" in params else None
+        level = wire.string(params, "level")
         if level not in _LEVELS:
             session.refuse(id, wire.INVALID_PARAMS, f"level must be one of {', '.join(_LEVELS)}")
             return
@@ -166,7 +166,7 @@ class Backchannel:
 
     def subscribe(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
         """``resources/subscribe``: the upstream hears of the first host that wants it."""
-        uri = (wire.text_of(params["uri"]) if "uri" in params else None) or ""
+        uri = wire.string(params, "uri") or ""
         for name in self._providers(uri):
             others = self._subscribers.setdefault((name, uri), set())
             first = not others
@@ -178,7 +178,7 @@ class Backchannel:
 
     def unsubscribe(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
         """``resources/unsubscribe``: the upstream hears of it when no host is left."""
-        uri = (wire.text_of(params["uri"]) if "uri" in params else None) or ""
+        uri = wire.string(params, "uri") or ""
         for name in self._providers(uri):
             others = self._subscribers.get((name, uri), set())
             others.discard(session.id)
@@ -245,7 +245,7 @@ class Backchannel:
         self, session: HostSession, round: _Round, key: str, request: wire.Members
     ) -> None:
         exchange = round.exchange
-        method = (wire.text_of(request["method"]) if "method" in request else None) or ""
+        method = wire.string(request, "method") or ""
 
         def reply(response: wire.Members) -> None:
             if "error" in response:
@@ -286,7 +286,7 @@ class Backchannel:
                     )
 
     def _log(self, upstream: Upstream, params: wire.Members, message: wire.Members) -> None:
-        level = wire.text_of(params["level"]) if "level" in params else None
+        level = wire.string(params, "level")
         session, several = self._addressee(upstream)
         if several:
             self.withheld_logs += 1

@@ -182,8 +182,10 @@ def tool_views(catalogue: Catalogue, upstream: str) -> tuple[ToolView, ...]:
     for advertised_as, item in catalogue.tools.items():
         if item.upstream == upstream:
             members = wire.members_of(item.text)
-            title = _string(members, "title")
-            views.append(ToolView(item.name, advertised_as, title, _string(members, "description")))
+            title = wire.string(members, "title") or ""
+            views.append(
+                ToolView(item.name, advertised_as, title, wire.string(members, "description") or "")
+            )
     return tuple(views)
 
 
@@ -204,7 +206,7 @@ def _advertise_tool(
         members = wire.members_of(text)
     except wire.MalformedMessage as error:
         return WithheldTool("?", f"its description cannot be read: {error.reason}")
-    name = wire.text_of(members["name"]) if "name" in members else None
+    name = wire.string(members, "name")
     if not name:
         return WithheldTool("?", "it has no name")
     reason = _tool_fault(upstream, name, members, taken)
@@ -257,7 +259,7 @@ def _attributed(upstream: str, annotations: wire.Raw) -> wire.Raw:
         members = wire.members_of(annotations)
     except wire.MalformedMessage:
         return annotations
-    title = wire.text_of(members["title"]) if "title" in members else None
+    title = wire.string(members, "title")
     if title is None:
         return annotations
     members["title"] = wire.raw(f"[{upstream}] {title}")
@@ -269,7 +271,7 @@ def _advertise_prompt(upstream: OfferedUpstream, text: bytes) -> Advertised | No
         members = wire.members_of(text)
     except wire.MalformedMessage:
         return None
-    name = wire.text_of(members["name"]) if "name" in members else None
+    name = wire.string(members, "name")
     if not name:
         return None
     members["name"] = wire.raw(upstream.prefix + SEPARATOR + name)
@@ -285,10 +287,6 @@ def _collect(upstream: str, texts: Sequence[bytes], key: str, into: dict[str, Ad
         name = wire.text_of(members[key]) if key in members else None
         if name is not None:
             into.setdefault(name, Advertised(upstream, name, text))
-
-
-def _string(members: wire.Members, key: str) -> str:
-    return (wire.text_of(members[key]) or "") if key in members else ""
 
 
 def _in_order(new: tuple[bytes, ...], known: tuple[bytes, ...]) -> tuple[bytes, ...]:

@@ -63,8 +63,8 @@ class Introduction:
             info = wire.members_of(self.server_info)
         except wire.MalformedMessage:
             return ""
-        name = (wire.text_of(info["name"]) if "name" in info else None) or ""
-        version = (wire.text_of(info["version"]) if "version" in info else None) or ""
+        name = wire.string(info, "name") or ""
+        version = wire.string(info, "version") or ""
         return f"{name} {version}".strip()
 
 
@@ -108,7 +108,7 @@ async def _initialize(
     if "error" in answer:
         return f"refused the handshake: {error_text(answer)}"
     result = wire.members_of(answer["result"])
-    revision = wire.text_of(result["protocolVersion"]) if "protocolVersion" in result else None
+    revision = wire.string(result, "protocolVersion")
     if revision == STATELESS:
         return f"answered the handshake with {STATELESS}, which has none"
     if revision not in HANDSHAKE_REVISIONS:
@@ -151,7 +151,7 @@ def _introduction(revision: str, result: wire.Members) -> Introduction:
         capabilities = wire.members_of(result["capabilities"]) if "capabilities" in result else {}
     except wire.MalformedMessage:
         capabilities = {}
-    instructions = wire.text_of(result["instructions"]) if "instructions" in result else None
+    instructions = wire.string(result, "instructions")
     return Introduction(
         revision, bytes(result.get("serverInfo", b"{}")), capabilities, instructions or ""
     )

@@ -106,5 +106,5 @@ def error_text(answer: wire.Members) -> str:
         members = wire.members_of(answer["error"])
     except wire.MalformedMessage:
         return "an error that cannot be read"
-    message = wire.text_of(members["message"]) if "message" in members else None
+    message = wire.string(members, "message")
     return message or "an error without a message"

@@ -6,7 +6,7 @@ All of it runs on the engine's loop, in callbacks; a call costs no task.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from config.schema import ProxySettings
 from proxy import wire
 from proxy.catalogue import Catalogue, OfferedUpstream, build
 from proxy.exchange import Answer, Exchange, Failure, FailureKind, call_outcome
+from proxy.listing import error_text
 from proxy.model import Outcome, RunningCall, UpstreamState
 from proxy.recorder import CallObservation
 from proxy.session import HostSession
@@ -226,7 +227,7 @@ class Router:
             self._forward(session, id, method, params, self._able(None))
 
     def _call_tool(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
-        name = wire.text_of(params["name"]) if "name" in params else None
+        name = wire.string(params, "name")
         if name is None:
             session.refuse(id, wire.INVALID_PARAMS, "tools/call needs the name of a tool")
             return
@@ -242,7 +243,7 @@ class Router:
         self._send(session, id, "tools/call", params, upstream, target[1], arguments=arguments)
 
     def _get_prompt(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
-        name = wire.text_of(params["name"]) if "name" in params else None
+        name = wire.string(params, "name")
         target = None if name is None else self.catalogue.find_prompt(name)
         upstream = None if target is None else self.upstreams.get(target[0])
         if target is None or upstream is None:
@@ -255,8 +256,8 @@ class Router:
         upstreams = self._able("completions")
         if "ref" in params:
             ref = wire.members_of(params["ref"])
-            name = wire.text_of(ref["name"]) if "name" in ref else None
-            uri = wire.text_of(ref["uri"]) if "uri" in ref else None
+            name = wire.string(ref, "name")
+            uri = wire.string(ref, "uri")
             target = None if name is None else self.catalogue.find_prompt(name)
             if target is not None and target[0] in self.upstreams:
                 ref["name"] = wire.raw(target[1])
@@ -384,7 +385,7 @@ class Router:
             # What is too long by far is not even written: that would hold up everybody's calls.
             frame = b"" if len(body) > limit else wire.encode(answer)
             if "error" in answer:
-                error = _message_of(answer["error"])
+                error = error_text(answer).split("\n", 1)[0][:500]
             if max(len(body), len(frame)) > limit:
                 outcome = Outcome.ERROR
                 error = (
@@ -455,15 +456,6 @@ def failure_text(upstream: Upstream, failure: Failure) -> str:
     if failure.kind in (FailureKind.LOST, FailureKind.DOWN) and upstream.vitals.last_words:
         text += f" Its last error output: {upstream.vitals.last_words[:300]}"
     return text
-
-
-def _message_of(error: wire.Raw) -> str:
-    try:
-        members: Mapping[str, wire.Raw] = wire.members_of(error)
-    except wire.MalformedMessage:
-        return "an error that cannot be read"
-    message = wire.text_of(members["message"]) if "message" in members else None
-    return (message or "an error without a message").split("\n", 1)[0][:500]
 
 
 def _advertised(upstream: Upstream, now: float) -> bool:

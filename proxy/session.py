@@ -201,12 +201,12 @@ class HostSession:
             self._backend.request(self, id, method, params)
 
     def _initialize(self, id: wire.Raw, params: wire.Members) -> None:
-        wanted = wire.text_of(params["protocolVersion"]) if "protocolVersion" in params else None
+        wanted = wire.string(params, "protocolVersion")
         self.protocol = wanted if wanted in HANDSHAKE_REVISIONS else LATEST_HANDSHAKE
         if "clientInfo" in params:
             info = wire.members_of(params["clientInfo"])
-            self.name = (wire.text_of(info["name"]) if "name" in info else None) or self.name
-            self.version = (wire.text_of(info["version"]) if "version" in info else None) or ""
+            self.name = wire.string(info, "name") or self.name
+            self.version = wire.string(info, "version") or ""
         if "capabilities" in params:
             self.capabilities = wire.members_of(params["capabilities"])
         self.reply(id, self._backend.initialize_result(self.protocol))

@@ -106,6 +106,11 @@ def text_of(value: Raw | bytes) -> str | None:
         return decoded if isinstance(decoded, str) else None
 
 
+def string(members: Members, name: str) -> str | None:
+    """A member that is a string; ``None`` when it is missing or something else."""
+    return text_of(members[name]) if name in members else None
+
+
 def value_of(value: Raw | bytes) -> Any:
     """Build the value. For small things only. Raises `MalformedMessage`."""
     try:

@@ -134,7 +134,7 @@ class HttpApp:
         kind = wire.kind_of(message)
         if kind is wire.MessageKind.NONE:
             raise _Refused(400, "neither a request, a notification nor a response")
-        method = (wire.text_of(message["method"]) if "method" in message else None) or ""
+        method = wire.string(message, "method") or ""
         id = message["id"] if kind is wire.MessageKind.REQUEST else None
         if method == "initialize" and id is not None and "mcp-session-id" not in headers:
             await self._initialize(id, frame, send)

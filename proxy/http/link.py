@@ -114,7 +114,7 @@ class HttpLink:
         while True:
             frame = await self._outgoing.get()
             message = wire.parse(frame)
-            method = (wire.text_of(message["method"]) if "method" in message else None) or ""
+            method = wire.string(message, "method") or ""
             if wire.kind_of(message) is wire.MessageKind.REQUEST:
                 self._start_request(message, method, frame)
                 continue
