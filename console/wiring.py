@@ -161,10 +161,20 @@ def serve(
     return 0
 
 
+def new_loop() -> asyncio.AbstractEventLoop:
+    """The engine's event loop: uvloop's, which takes a fifth off each call, where it can be had."""
+    try:
+        import uvloop
+    except ImportError:  # no wheel for this platform
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
 def _run(work: Coroutine[None, None, None]) -> None:
     """Run it; of several things that failed at once, raise the first."""
     try:
-        asyncio.run(work)
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            runner.run(work)
     except BaseExceptionGroup as group:
         raise _innermost(cast("BaseException", group)) from None
 
@@ -199,7 +209,7 @@ class EngineThread:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.loop = asyncio.new_event_loop()
+        self.loop = new_loop()
         self._started = threading.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="mms-engine", daemon=True)

@@ -8,6 +8,7 @@ import os
 from proxy import wire
 from proxy.frames import FrameSplitter, FrameTooLong
 from proxy.listener import NewSession
+from proxy.pipes import pipe_file
 from proxy.session import HostSession, Peer
 
 
@@ -22,12 +23,12 @@ async def serve_stdio(open_session: NewSession, frame_limit: int) -> None:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
-    writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(sink, "wb", 0))
+    writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipe_file(sink, "wb", loop))
     left = asyncio.Event()
     outlet = _Output(writer)
     session = open_session(Peer("stdio", os.getppid(), os.getcwd()), outlet)  # noqa: PTH109
     reader, _ = await loop.connect_read_pipe(
-        lambda: _Input(session, frame_limit, left), os.fdopen(source, "rb", 0)
+        lambda: _Input(session, frame_limit, left), pipe_file(source, "rb", loop)
     )
     try:
         await left.wait()

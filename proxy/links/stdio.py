@@ -11,9 +11,11 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import IO
 
 from proxy.frames import FrameSplitter, FrameTooLong
 from proxy.links.link import LinkFailed, LinkListener, LinkLost
+from proxy.pipes import pipe_file, take_descriptor
 from proxy.processes import (
     ProgramNotFound,
     describe_exit,
@@ -75,15 +77,20 @@ class StdioLink:
         assert process.stderr is not None
         _widen(process.stdin.fileno())
         _widen(process.stdout.fileno())
-        transport, _ = await self._loop.connect_write_pipe(lambda: _Input(self), process.stdin)
-        self._input = transport
+        self._input, _ = await self._loop.connect_write_pipe(
+            lambda: _Input(self), self._owned(process.stdin, "wb")
+        )
         output, _ = await self._loop.connect_read_pipe(
-            lambda: _Output(self, frame_limit), process.stdout
+            lambda: _Output(self, frame_limit), self._owned(process.stdout, "rb")
         )
+        self._outputs.append(output)
         errors, _ = await self._loop.connect_read_pipe(
-            lambda: _Errors(self._listener), process.stderr
+            lambda: _Errors(self._listener), self._owned(process.stderr, "rb")
         )
-        self._outputs = [output, errors]
+        self._outputs.append(errors)
+
+    def _owned(self, file: IO[bytes], mode: str) -> IO[bytes]:
+        return pipe_file(take_descriptor(file), mode, self._loop)
 
     def send(self, frame: bytes) -> None:
         if self._lost or self._input is None or self._input.is_closing():

@@ -25,6 +25,14 @@ def has_ended(pid: int) -> bool:
     return False
 
 
+def helpers() -> set[int]:
+    """Our children that run the demo's program. Waits: a process just started has no arguments yet."""
+    end = time.monotonic() + 20
+    while not (found := children()):
+        assert time.monotonic() < end, "no helper was started"
+    return found
+
+
 def children() -> set[int]:
     me = os.getpid()
     told = subprocess.run(
@@ -59,7 +67,7 @@ def test_leaving_ends_the_helper_and_removes_the_home_even_after_a_failure() -> 
 
     def fail_inside() -> None:
         with demo_instance(os.environ) as demo:
-            seen.append((demo.home, children()))
+            seen.append((demo.home, helpers()))
             raise RuntimeError("inside")
 
     with pytest.raises(RuntimeError, match="inside"):
