@@ -57,13 +57,14 @@ class Key:
 
 @cache
 def keys_of(section: type[Any]) -> Mapping[str, Key]:
-    """The keys of one settings dataclass, in the order of the schema."""
+    """The keys of one settings dataclass: its own in the order of the schema, then inherited ones."""
     hints = typing.get_type_hints(section)
+    fields = [field for field in dataclasses.fields(section) if "help" in field.metadata]
+    own = section.__annotations__
     return types.MappingProxyType(
         {
             field.name: _key(field, hints[field.name])
-            for field in dataclasses.fields(section)
-            if "help" in field.metadata
+            for field in sorted(fields, key=lambda field: field.name not in own)
         }
     )
 

@@ -63,15 +63,79 @@ class UpstreamTransport(Enum):
     HTTP = "http"
 
 
+class Compression(Enum):
+    """How an answer over its budget is made smaller. Under the budget nothing is ever changed."""
+
+    AUTO = "auto"
+    """By the content's type: lossless where that fits, else an extract."""
+    NONE = "none"
+    """Never: the whole answer goes out, whatever its size."""
+    TRUNCATE = "truncate"
+    EXTRACT_FIELDS = "extract_fields"
+    SCHEMA_PRUNING = "schema_pruning"
+    SKELETON = "skeleton"
+    SELECTIVE = "selective"
+    HYBRID = "hybrid"
+    PROGRESSIVE = "progressive"
+    LLM_SUMMARY = "llm_summary"
+    LOSSLESS = "lossless"
+    EXTRACT = "extract"
+    DELTA = "delta"
+
+
+class CachePolicy(Enum):
+    """Whose answers may be kept, by the tool's own annotations."""
+
+    STRICT = "strict"
+    """Tools that say ``readOnlyHint: true``."""
+    CONSERVATIVE = "conservative"
+    """Also tools that say nothing; never those that say they write or destroy."""
+    IGNORE = "ignore"
+    """Nobody's."""
+
+
 @dataclass(frozen=True, slots=True)
-class ToolSettings:
+class AnswerSettings:
+    """What happens to answers; the same keys for an upstream and for one of its tools.
+
+    Without a value the upstream's, then the proxy's holds.
+    """
+
+    compression: Compression | None = setting(
+        None,
+        "How answers over the budget become smaller; the default is proxy.compression.",
+    )
+    max_result_tokens: int | None = setting(
+        None,
+        "Budget of one answer in o200k tokens, text and structured content together; "
+        "default proxy.default_max_result_tokens.",
+        minimum=100,
+    )
+    max_result_chars: int | None = setting(
+        None,
+        "Budget in characters instead; max_result_tokens of the same table has precedence.",
+        minimum=400,
+    )
+    delta: bool | None = setting(
+        None, "Answer a repeated call by what changed; the default is proxy.delta."
+    )
+    clean: bool | None = setting(
+        None, "Remove noise also from answers within the budget; the default is proxy.clean."
+    )
+    cache_ttl_seconds: float | None = setting(
+        None, "How long an answer may be given again; default proxy.cache.ttl_seconds.", minimum=0
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSettings(AnswerSettings):
     """One tool of one upstream: ``[upstreams.NAME.tools.TOOL]``."""
 
     enabled: bool = setting(True, "Advertise this tool to hosts and accept calls to it.")
 
 
 @dataclass(frozen=True, slots=True)
-class UpstreamSettings:
+class UpstreamSettings(AnswerSettings):
     """One upstream MCP server: ``[upstreams.NAME]``."""
 
     name: str = ""
@@ -135,6 +199,52 @@ class HistorySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldSettings:
+    """The full texts behind shortened answers: ``[proxy.held]``."""
+
+    max_bytes: int = setting(
+        256 * 1024 * 1024,
+        "Disk space, compressed; what was used longest ago goes first, but nothing that a connected "
+        "host was given.",
+        minimum=1024 * 1024,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """Answers given again without asking the upstream: ``[proxy.cache]``."""
+
+    policy: CachePolicy = setting(
+        CachePolicy.STRICT, "strict, conservative or ignore: whose answers may be kept."
+    )
+    ttl_seconds: float = setting(
+        0.0,
+        "How long an answer may be given again. 0: only identical calls at the same time share "
+        "one, since nobody but you knows what else changes the data.",
+        minimum=0,
+    )
+    max_bytes: int = setting(
+        64 * 1024 * 1024, "Memory for kept answers; the oldest go first.", minimum=0
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LlmSettings:
+    """The model of ``compression = "llm_summary"``: ``[proxy.llm]``."""
+
+    url: str = setting(
+        "", "Base URL of an OpenAI-compatible API, for example http://localhost:11434/v1."
+    )
+    model: str = setting("", "Name of the model.")
+    api_key_variable: str = setting(
+        "OPENAI_API_KEY", "Environment variable that holds the key; unset: none is sent."
+    )
+    timeout_seconds: float = setting(
+        20.0, "A slower summary is given up and an extract goes out.", minimum=0.5, maximum=300
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class SelectionTelemetrySettings:
     """``[proxy.selection_telemetry]``."""
 
@@ -177,6 +287,41 @@ class ProxySettings:
         "A longer answer becomes an error result, since hosts go deaf above 10 MB.",
         minimum=65536,
     )
+    compression: Compression = setting(
+        Compression.AUTO, "How answers over their budget become smaller; none switches it off."
+    )
+    default_max_result_tokens: int | None = setting(
+        None,
+        "Budget of one answer in o200k tokens. Without it: a twentieth of consumer_model's window "
+        "(1,000 to 16,000), else 4,000.",
+        minimum=100,
+    )
+    consumer_model: str = setting(
+        "", "The model that reads the answers, for example claude-sonnet-4-5 or gpt-5."
+    )
+    delta: bool = setting(
+        True, "Answer a repeated call over the budget by what changed since, in the same session."
+    )
+    clean: bool = setting(
+        False, "Remove noise (terminal escapes, HTML markup) also from answers within the budget."
+    )
+    advertise_control_tools: bool = setting(
+        True,
+        "Offer hosts the tools that read what was cut. Without them no handle is given out.",
+    )
+    advertise_context_query: bool = setting(
+        False,
+        "Offer a _context_query argument on every tool: what the agent looks for in the answer.",
+    )
+    host_cut_tokens: int = setting(
+        0,
+        "Where the host itself cuts answers, in tokens (Claude Code: 25,000). Savings beyond it "
+        "are not counted. 0: it does not cut.",
+        minimum=0,
+    )
+    held: HeldSettings = section(HeldSettings, "The full texts behind shortened answers.")
+    cache: CacheSettings = section(CacheSettings, "Answers given again.")
+    llm: LlmSettings = section(LlmSettings, "The model that writes summaries.")
     recover_upstream_description: bool = setting(
         False,
         "Let the agent read the description that an override replaced.",

@@ -91,6 +91,23 @@ class CallRecord:
     """``structuredContent`` as compact JSON."""
     other_bytes: int
     """Images, audio and other binary content, as transmitted; never counted as tokens."""
+    strategy: str = ""
+    """How the answer was made smaller, for example ``extract`` or ``delta``; empty: it was relayed
+    as it came."""
+    before: Sizes = Sizes()
+    """Text and structured content as the upstream sent them. All zero when ``strategy`` is empty."""
+    overhead_tokens: int = 0
+    """Tokens of what was sent that are mms's own words: announcements, legends, tables of contents."""
+    held_key: str = ""
+    """Key of the original in the held texts; empty when nothing was cut."""
+    fetched_upstream: str = ""
+    """A control tool's call: whose text was read; empty for all other calls."""
+    fetched_tool: str = ""
+    cache: str = ""
+    """``hit``: an answer kept from before; ``shared``: an identical call's; else empty."""
+    cache_age_seconds: float = 0.0
+    fault: str = ""
+    """Why a stage of the pipeline gave up, one line; the answer went out all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +122,12 @@ class CallDetail:
     result: str | None
     truncated: bool
     """The texts were cut to what a screen can show."""
+    original: str | None = None
+    """The upstream's answer before it was made smaller; ``None`` when it was not, or is gone."""
+    query: str = ""
+    """What the answer was searched for."""
+    query_source: str = ""
+    """Where the query came from: ``_context_query``, ``arguments``, ``recent calls``; or empty."""
 
 
 @dataclass(frozen=True, slots=True)
