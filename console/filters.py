@@ -17,6 +17,9 @@ HELP: tuple[tuple[str, str], ...] = (
     ("ok", "calls that ended well"),
     ("slow>500", "longer than 500 ms (slow alone: 1,000)"),
     ("out>2000", "answers of more than 2,000 tokens (also in>)"),
+    ("saved>1000", "answers made smaller by more than 1,000 tokens"),
+    ("strategy:extract", "how answers were made smaller; with * the whole name must fit"),
+    ("cache:hit", "answers kept from before (cache:shared: an identical call's)"),
     ("up:git", "upstream contains git; with * the whole name must fit"),
     ("tool:search*", "the same for the tool"),
     ("host:claude", "the same for the host"),
@@ -26,8 +29,15 @@ HELP: tuple[tuple[str, str], ...] = (
 )
 """Each form with what it means, for the help screen."""
 
-_NAMES = {"up": "upstream", "upstream": "upstream", "tool": "tool", "host": "host"}
-_NUMBERS = {"slow": "ms", "in": "tokens", "out": "tokens"}
+_NAMES = {
+    "up": "upstream",
+    "upstream": "upstream",
+    "tool": "tool",
+    "host": "host",
+    "strategy": "strategy",
+    "cache": "cache",
+}
+_NUMBERS = {"slow": "ms", "in": "tokens", "out": "tokens", "saved": "tokens"}
 _ENDED_BADLY = (Outcome.TOOL_ERROR, Outcome.ERROR, Outcome.TIMEOUT, Outcome.UPSTREAM_LOST)
 _SPLIT = re.compile(r'(-?)(?:([a-z]+)([:>]))?(?:"([^"]*)"?|(\S+))?\s*')
 
@@ -41,7 +51,8 @@ class Word:
     """One word of a filter."""
 
     kind: str
-    """``err``, ``ok``, ``slow``, ``in``, ``out``, ``upstream``, ``tool``, ``host`` or ``text``."""
+    """``err``, ``ok``, ``slow``, ``in``, ``out``, ``saved``, ``upstream``, ``tool``, ``host``,
+    ``strategy``, ``cache`` or ``text``."""
     value: str = ""
     number: float = 0.0
     negated: bool = False
@@ -62,6 +73,12 @@ class Word:
                 return record.arguments.tokens > self.number
             case "out":
                 return record.text.tokens + record.structured.tokens > self.number
+            case "saved":
+                return saved_tokens(record) > self.number
+            case "strategy":
+                return bool(record.strategy) and _name_matches(record.strategy, self.value)
+            case "cache":
+                return bool(record.cache) and _name_matches(record.cache, self.value)
             case "upstream":
                 return _name_matches(record.upstream, self.value)
             case "tool":
@@ -106,6 +123,13 @@ class CallFilter:
         )
 
 
+def saved_tokens(record: CallRecord) -> int:
+    """How many tokens the answer lost on its way; 0 when it was relayed as it came."""
+    if not record.strategy:
+        return 0
+    return record.before.tokens - record.text.tokens - record.structured.tokens
+
+
 def parse_filter(text: str) -> CallFilter:
     """Parse what a person typed. Raises `FilterError`."""
     words: list[Word] = []
@@ -132,7 +156,7 @@ def _word(negated: bool, name: str, mark: str, value: str, quoted: bool) -> Word
         return Word("text", value.lower(), negated=negated)
     if mark == ">":
         if name not in _NUMBERS:
-            raise FilterError(f"no {name}> here; slow> in> out>")
+            raise FilterError(f"no {name}> here; slow> in> out> saved>")
         try:
             number = float(value.replace(",", ""))
         except ValueError:
@@ -141,7 +165,9 @@ def _word(negated: bool, name: str, mark: str, value: str, quoted: bool) -> Word
             raise FilterError(f"{name}> needs a number ({_NUMBERS[name]}): {name}>500")
         return Word(name, number=number, negated=negated)
     if name not in _NAMES:
-        raise FilterError(f'no {name}: here; up: tool: host: (or quote "{name}:{value}")')
+        raise FilterError(
+            f'no {name}: here; up: tool: host: strategy: cache: (or quote "{name}:{value}")'
+        )
     if not value:
         raise FilterError(f"{name}: needs a name after it")
     return Word(_NAMES[name], value.lower(), negated=negated)

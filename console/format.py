@@ -31,6 +31,15 @@ def count(value: int) -> str:
     return f"{value / 1e12:.1f}T"
 
 
+def tokens(value: int) -> str:
+    """A number in a table whose columns are to add up: all digits below a million, then ``1.23M``."""
+    if value < 0:
+        return "-" + tokens(-value)
+    if value < 1_000_000:
+        return f"{value:,}"
+    return f"{value / 1e6:,.2f}M" if value < 999_995_000 else f"{value / 1e9:,.2f}G"
+
+
 def brief(value: int) -> str:
     """A number in at most five cells, for the edge of a chart: ``980``, ``9.8k``, ``48k``."""
     return count(value) if value < 1000 or value >= 100_000 else _scaled(value / 1000) + "k"
@@ -87,15 +96,18 @@ def age(seconds: float) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """A share: ``0%``, ``1.3%``, ``42%``; a dash when there is no whole."""
+    """A share: ``0%``, ``1.3%``, ``42%``, ``-7.0%``; a dash when there is no whole."""
     if whole <= 0:
         return NONE
+    if part < 0:
+        small = -1000 * part < whole / 2
+        return ">-0.1%" if small else "-" + percent(-part, whole)
     share = 100 * part / whole
     if part == 0:
         return "0%"
     if share < 0.05:
         return "<0.1%"
-    return f"{share:.1f}%" if share < 9.95 else f"{share:.0f}%"
+    return f"{share:.1f}%" if share < 9.95 else f"{share:,.0f}%"
 
 
 def clock(at: float, tz: tzinfo) -> str:

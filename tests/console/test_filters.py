@@ -31,6 +31,10 @@ def call(**changes: object) -> CallRecord:
     return CallRecord(**{**fields, **changes})  # type: ignore[arg-type]  # test data
 
 
+def shrunk(**changes: object) -> CallRecord:
+    return call(**{"strategy": "extract", "before": Sizes(tokens=10_000), **changes})
+
+
 @pytest.mark.parametrize(
     ("words", "matching", "other"),
     [
@@ -42,6 +46,14 @@ def call(**changes: object) -> CallRecord:
         ("slow>1,500", call(duration_ms=1501), call(duration_ms=1000)),
         ("out>149", call(), call(text=Sizes(tokens=99))),
         ("in>9", call(), call(arguments=Sizes(tokens=9))),
+        ("saved>9849", shrunk(), shrunk(before=Sizes(tokens=9_999))),
+        ("saved>0", shrunk(), call()),
+        ("strategy:extract", shrunk(), shrunk(strategy="delta")),
+        ("strategy:ex*", shrunk(), call()),
+        ("strategy:*", shrunk(), call()),
+        ("-strategy:*", call(), shrunk()),
+        ("cache:hit", call(cache="hit"), call(cache="shared")),
+        ("cache:*", call(cache="shared"), call()),
         ("up:git", call(), call(upstream="docs")),
         ("up:git*", call(), call(upstream="my-github")),
         ("tool:*_issues", call(), call(tool="issues_of")),
