@@ -145,7 +145,7 @@ def test_prefix_and_suffix_are_as_long_as_the_room_allows(text: str, room: int) 
 def test_natural_boundaries_are_blank_lines_lines_sentences_words() -> None:
     assert natural_end("word " * 20 + "one\n\ntwo three", 112) == 105
     assert natural_end("a first line here\nnext", 20) == 18
-    assert natural_end("The end of it. Then more words", 17) == 14
+    assert natural_end("The end of it. Then more words", 16) == 14
     assert natural_end("many plain words here", 13) == 11
     assert natural_start("zero one\ntwo three four five", 7) == 9
     assert natural_start("zero one two three four five", 7) == 9
