@@ -293,8 +293,8 @@ class _Child:
             starting.cancel()
             stop_watching()
             self._unsent.clear()
-            if self._input is not None:
-                self._input.abort()
+            if self._input is not None and not self._input.is_closing():
+                self._input.abort()  # what waits unsent would keep the pipe open
             for output in outputs:
                 output.close()
             if process.poll() is None:
@@ -313,8 +313,11 @@ class _Child:
     def write_on(self, *, paused: bool = False) -> None:
         """Write until the pipe is full."""
         self._paused = paused
-        while self._unsent and not self._paused and self._input is not None:
-            self._input.write(self._unsent.popleft())
+        to_child = self._input
+        if to_child is None or to_child.is_closing():
+            return
+        while self._unsent and not self._paused:
+            to_child.write(self._unsent.popleft())
 
     def _received(self, data: bytes) -> None:
         """Bytes from its output."""
