@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from proxy.answer_model import HeldDetail, HeldList, SavingsView, WhatIf, WhatIfQuery
 from proxy.commands import Command, CommandResult
 from proxy.events import Event
 from proxy.model import (
@@ -55,6 +56,22 @@ class Station(Protocol):
 
     async def settings(self) -> SettingsView:
         """The settings in force with their provenance and problems."""
+        ...
+
+    async def savings(self, days: int) -> SavingsView:
+        """The ledger of the last ``days`` local days, today included; 0: of all time."""
+        ...
+
+    async def held(self, limit: int) -> HeldList:
+        """Held answers, used last first, at most ``limit`` (1 to 10,000)."""
+        ...
+
+    async def held_answer(self, key: str) -> HeldDetail | None:
+        """One held answer with its text; ``None`` when it is not held (any more)."""
+        ...
+
+    async def what_if(self, query: WhatIfQuery) -> WhatIf:
+        """A recorded call's answer under other settings. May take seconds for a large one."""
         ...
 
     async def execute(self, command: Command) -> CommandResult:

@@ -55,6 +55,23 @@ class StopStation:
     """End the station: no more calls, upstreams stopped, socket removed."""
 
 
+@dataclass(frozen=True, slots=True)
+class ClearCache:
+    """Forget answers that were kept to be given again. Both fields empty: all of them."""
+
+    upstream: str = ""
+    tool: str = ""
+    """Of all upstreams when ``upstream`` is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class DropHeld:
+    """Delete one held answer for good; handles of it that agents still have become useless."""
+
+    key: str
+    """Of the whole answer."""
+
+
 Command = (
     ReconnectUpstream
     | SetUpstreamEnabled
@@ -62,6 +79,8 @@ Command = (
     | SetSetting
     | UnsetSetting
     | ReloadSettings
+    | ClearCache
+    | DropHeld
     | StopStation
 )
 """Every kind of command."""

@@ -8,7 +8,8 @@ line:
 - a question: ``{"id":1,"ask":"upstream","with":{"name":"github"}}``, answered, in any order, by
   ``{"id":1,"value":…}`` or ``{"id":1,"error":"one sentence"}``
 - ``ask`` is ``snapshot``, ``upstream`` (name), ``calls`` (the fields of `CallQuery`), ``call`` (id),
-  ``settings``, ``execute`` (a command with its ``type``) or ``events``
+  ``settings``, ``savings`` (days), ``held`` (limit), ``held_answer`` (key), ``what_if`` (the fields of
+  `WhatIfQuery`), ``execute`` (a command with its ``type``) or ``events``
 - once ``events`` was answered, ``{"event":{"type":"HostLeft",…}}`` lines come in between.
 
 A reader that is slow holds up its own answers and loses events (counted), never the engine.
@@ -25,6 +26,7 @@ from typing import Protocol
 
 import msgspec
 
+from proxy.answer_model import HeldDetail, HeldList, SavingsView, WhatIf, WhatIfQuery
 from proxy.commands import Command, CommandResult
 from proxy.events import Event
 from proxy.model import (
@@ -77,6 +79,22 @@ class StationService(Protocol):
         """The settings in force with their provenance and problems."""
         ...
 
+    async def savings(self, days: int) -> SavingsView:
+        """The ledger of the last ``days`` local days, today included; 0: of all time."""
+        ...
+
+    async def held(self, limit: int) -> HeldList:
+        """Held answers, used last first."""
+        ...
+
+    async def held_answer(self, key: str) -> HeldDetail | None:
+        """One held answer with its text; ``None`` when it is not held (any more)."""
+        ...
+
+    async def what_if(self, query: WhatIfQuery) -> WhatIf:
+        """A recorded call's answer under other settings."""
+        ...
+
     async def execute(self, command: Command) -> CommandResult:
         """Do what a person asked. A refusal is a result, not an exception."""
         ...
@@ -121,6 +139,18 @@ class _Name(msgspec.Struct):
 
 class _Id(msgspec.Struct):
     id: int
+
+
+class _Days(msgspec.Struct):
+    days: int
+
+
+class _Limit(msgspec.Struct):
+    limit: int
+
+
+class _Key(msgspec.Struct):
+    key: str
 
 
 async def serve_operator(
@@ -230,6 +260,16 @@ class _Conversation:
                 return encode(await self._service.call(decode(question.with_, _Id).id))
             case "settings":
                 return encode(await self._service.settings())
+            case "savings":
+                return encode(await self._service.savings(decode(question.with_, _Days).days))
+            case "held":
+                return encode(await self._service.held(decode(question.with_, _Limit).limit))
+            case "held_answer":
+                key = decode(question.with_, _Key).key
+                return encode(await self._service.held_answer(key))
+            case "what_if":
+                asked = decode(question.with_, WhatIfQuery)
+                return encode(await self._service.what_if(asked))
             case "execute":
                 return encode(await self._service.execute(decode_command(question.with_)))
             case "events":

@@ -18,14 +18,24 @@ from pathlib import Path
 from typing import TypeVar
 
 from config.schema import HistorySettings
-from proxy.measure import Measured, read_texts
-from proxy.model import CallDetail, CallQuery, CallRecord, Minute, Outcome, Totals
+from proxy.answer_model import Savings, SavingsView
+from proxy.ledger import Ledger, entry_of, summed, tool_list_entry
+from proxy.measure import Measured, Texts, read_texts
+from proxy.model import CallDetail, CallQuery, CallRecord, Minute, Outcome, Sizes, Totals
 from proxy.ring import DetailRing, RecentCall, detail_of
-from proxy.store.calls import NO_HISTORY, clean, matches, read_call, read_calls, read_history
-from proxy.store.database import StoreUnavailable
-from proxy.store.writer import BATCH, CallWriter
+from proxy.store.calls import (
+    NO_HISTORY,
+    History,
+    clean,
+    matches,
+    read_call,
+    read_calls,
+    read_history,
+)
+from proxy.store.database import StoreTooOld, StoreUnavailable
+from proxy.store.writer import BATCH, CallWriter, KeptSums
 from proxy.sums import KEPT_MINUTES, CallSums
-from proxy.tokens import TokenCounter, o200k_counter
+from proxy.tokens import ENCODING, TokenCounter, o200k_counter
 
 MOST_WAITING_CALLS = 20_000
 MOST_WAITING_BYTES = 256 * 1024 * 1024
@@ -41,6 +51,8 @@ _LONGEST_ERROR = 500
 """Characters of an error that are kept."""
 _LONGEST_NAME = 256
 """Characters of a host's, upstream's or tool's name that are kept."""
+_LONGEST_QUERY = 2_000
+"""Characters of what an answer was searched for that are kept."""
 _FAULT_SECONDS = 0.2
 _BREATH_CALLS = 32
 _BREATH_SECONDS = 0.0002
@@ -70,10 +82,32 @@ class CallObservation:
     """The raw JSON of the arguments; may be empty."""
     result: bytes
     """The raw JSON of the ``result`` or ``error`` member of the answer; empty when there was none."""
+    before: bytes = b""
+    """The ``result`` as the upstream sent it; empty when it went out as it came."""
+    strategy: str = ""
+    """How the answer was made smaller; empty when it was not. Goes with ``before``."""
+    overhead_tokens: int = 0
+    """Tokens of mms's own words in ``result``."""
+    held_key: str = ""
+    """Of the original in the held texts; empty when nothing is held for this call."""
+    fetched_upstream: str = ""
+    """A call that read held text: whose."""
+    fetched_tool: str = ""
+    cache: str = ""
+    """``hit``, ``shared`` or empty."""
+    cache_age_seconds: float = 0.0
+    fault: str = ""
+    """Why a stage of the pipeline gave up. Redacted and cut to one line when recorded."""
+    query: str = ""
+    """What the answer was searched for."""
+    query_source: str = ""
+    """Where the query came from; see `proxy.model.CallDetail`."""
+    host_cut_tokens: int = 0
+    """Where the host itself cuts answers, by the settings of the call; 0: it does not."""
 
 
 def _size(call: CallObservation) -> int:
-    return len(call.arguments) + len(call.result)
+    return len(call.arguments) + len(call.result) + len(call.before)
 
 
 def _with_breaths(items: Sequence[_T]) -> Iterator[_T]:
@@ -116,10 +150,14 @@ class Recorder:
         self._writer = CallWriter(
             database,
             history=history,
-            known_days=self._sums.days,
-            on_opened=self._sums.restore_days,
+            known=lambda: KeptSums(self._sums.days(), self._ledger.sums()),
+            on_opened=self._restore,
             clock=clock,
         )
+        self._ledger = Ledger()
+        self._tool_lists: deque[tuple[float, int | bytes]] = deque(maxlen=MOST_WAITING_CALLS)
+        self._control_tools_tokens = 0
+        self._counted_list: tuple[bytes, int] = (b"", 0)
         self._ids = itertools.count(1)
         self._queue: deque[CallObservation] = deque()
         self._wake = threading.Event()
@@ -135,19 +173,36 @@ class Recorder:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Read what a predecessor left (milliseconds) and start the thread, which opens the file."""
-        try:
-            history = read_history(self._database, since=self._clock() - 60 * KEPT_MINUTES)
-        except StoreUnavailable:
-            # The thread meets the same trouble, reports it and goes on trying. Ids made of the time
-            # are above all that the file may hold.
-            history = replace(NO_HISTORY, last_call_id=int(self._clock() * 1000))
+        """Read what a predecessor left (milliseconds) and start the thread, which opens the file.
+
+        Only a file of an older version is opened, and brought up to date, before this returns.
+        """
+        history = self._read_history()
         self._sums.restore(history.days, history.minutes)
+        self._ledger.restore(history.ledger.sums)
+        self._control_tools_tokens = history.ledger.control_tools_tokens
         self._ids = itertools.count(history.last_call_id + 1)
         self._stopping = False
         self._capacity = MOST_WAITING_CALLS
         self._thread = threading.Thread(target=self._run, name="mms-recorder", daemon=True)
         self._thread.start()
+
+    def _read_history(self) -> History:
+        since = self._clock() - 60 * KEPT_MINUTES
+        try:
+            try:
+                return read_history(self._database, since=since)
+            except StoreTooOld:
+                self._writer.open()
+                return read_history(self._database, since=since)
+        except StoreUnavailable:
+            # The thread meets the same trouble, reports it and goes on trying. Ids made of the time
+            # are above all that the file may hold.
+            return replace(NO_HISTORY, last_call_id=int(self._clock() * 1000))
+
+    def _restore(self, sums: KeptSums) -> None:
+        self._sums.restore_days(sums.days)
+        self._ledger.restore(sums.ledger)
 
     def stop(self, timeout_seconds: float) -> bool:
         """Write what was observed and end the thread. False when that took too long."""
@@ -169,7 +224,7 @@ class Recorder:
 
     def observe(self, call: CallObservation) -> None:
         """Take a finished call. Never waits; about a microsecond. From one thread only."""
-        size = len(call.arguments) + len(call.result)
+        size = len(call.arguments) + len(call.result) + len(call.before)
         queue = self._queue
         waiting = self._bytes_in - self._bytes_out
         if len(queue) >= self._capacity or (waiting and waiting + size > MOST_WAITING_BYTES):
@@ -179,6 +234,20 @@ class Recorder:
         queue.append(call)
         if (len(queue) >= self._wanted or waiting > _BATCH_BYTES) and not self._wake.is_set():
             self._wake.set()
+
+    def tool_list_sent(self, ours: int | bytes) -> None:
+        """A host was given a tool list with our own tools in it. Never waits.
+
+        ``ours``: their tokens, or their JSON, which is counted in the recorder's thread, and only
+        when it differs from the last one.
+        """
+        self._tool_lists.append((self._clock(), ours))
+        self._wake.set()
+
+    def savings(self, days: int) -> SavingsView:
+        """The ledger of the last ``days`` local days, today included; 0: of all time."""
+        lines = self._ledger.lines(days, self._clock())
+        return SavingsView(lines, self._control_tools_tokens, ENCODING)
 
     def totals_today(self) -> Totals:
         """Sums since local midnight."""
@@ -240,7 +309,7 @@ class Recorder:
     def _run(self) -> None:
         try:
             self._writer.open()
-            while not (self._stopping and not self._queue):
+            while not (self._stopping and not self._queue and not self._tool_lists):
                 try:
                     self._step()
                 # The thread's edge: one batch is lost, not the recording.
@@ -260,6 +329,7 @@ class Recorder:
         more = self._writer.tidy()
         retry = self._writer.retry_in()
         self._wait(_BATCH_SECONDS if more else _IDLE_SECONDS if retry is None else retry)
+        self._note_tool_lists()
         self._in_hand = self._take()
         if self._in_hand:
             self._record(self._in_hand)
@@ -270,7 +340,7 @@ class Recorder:
         for wanted, seconds in ((1, idle_seconds), (BATCH, _BATCH_SECONDS)):
             self._wanted = wanted
             self._wake.clear()
-            if len(self._queue) < wanted and not self._stopping:
+            if len(self._queue) < wanted and not self._stopping and not self._tool_lists:
                 self._wake.wait(seconds)
             if not self._queue:
                 return
@@ -286,23 +356,58 @@ class Recorder:
 
     def _record(self, batch: list[CallObservation]) -> None:
         """Measure, keep, add up, write and report, with one count for all texts of the batch."""
-        parts = [read_texts(call.arguments, call.result) for call in _with_breaths(batch)]
-        texts = [text for part in parts for text in part.all()]
-        tokens = iter(self._count(texts))
+        parts: list[Texts] = []
+        for call in _with_breaths(batch):
+            parts.append(read_texts(call.arguments, call.result))
+            parts.append(read_texts(b"", call.before))
+        tokens = iter(self._count([text for part in parts for text in part.all()]))
+        measured = [
+            part.measured(list(itertools.islice(tokens, len(part.texts) + 2))) for part in parts
+        ]
         records: list[CallRecord] = []
-        for call, part in _with_breaths(list(zip(batch, parts, strict=True))):
-            measured = part.measured(list(itertools.islice(tokens, len(part.texts) + 2)))
-            record = self._record_of(call, measured)
-            self._ring.put(RecentCall(record, call.arguments, call.result))
+        for number, call in enumerate(_with_breaths(batch)):
+            record = self._record_of(call, measured[2 * number], measured[2 * number + 1])
+            self._ring.put(self._recent(call, record))
             records.append(record)
         self._sums.include(records)
-        self._writer.write(tuple(records))
+        entries = (
+            entry_of(record, call.host_cut_tokens)
+            for record, call in zip(records, batch, strict=True)
+        )
+        ledger = summed(entry for entry in entries if entry is not None)
+        self._ledger.include(ledger)
+        self._writer.write(tuple(records), ledger)
         try:
             self._on_recorded(tuple(records))
         except Exception:  # a listener's fault must not end the recording
             _log.exception("a listener of recorded calls failed")
 
-    def _record_of(self, call: CallObservation, measured: Measured) -> CallRecord:
+    def _note_tool_lists(self) -> None:
+        entries: list[tuple[tuple[str, str, str], Savings]] = []
+        while self._tool_lists:
+            at, ours = self._tool_lists.popleft()
+            if isinstance(ours, bytes):
+                if ours != self._counted_list[0]:
+                    self._counted_list = (ours, self._count([ours.decode("utf-8", "replace")])[0])
+                ours = self._counted_list[1]
+            self._control_tools_tokens = ours
+            entries.append(tool_list_entry(at, ours))
+        if entries:
+            ledger = summed(entries)
+            self._ledger.include(ledger)
+            self._writer.note_tool_list(ledger, self._control_tools_tokens)
+
+    def _recent(self, call: CallObservation, record: CallRecord) -> RecentCall:
+        return RecentCall(
+            record,
+            call.arguments,
+            call.result,
+            call.before,
+            call.query[:_LONGEST_QUERY],
+            call.query_source,
+        )
+
+    def _record_of(self, call: CallObservation, measured: Measured, before: Measured) -> CallRecord:
         return CallRecord(
             id=call.id,
             started_at=call.started_at,
@@ -317,6 +422,15 @@ class Recorder:
             text=measured.text,
             structured=measured.structured,
             other_bytes=measured.other_bytes,
+            strategy=call.strategy,
+            before=before.text + before.structured if call.strategy else Sizes(),
+            overhead_tokens=call.overhead_tokens,
+            held_key=call.held_key,
+            fetched_upstream=clean(call.fetched_upstream[:_LONGEST_NAME]),
+            fetched_tool=clean(call.fetched_tool[:_LONGEST_NAME]),
+            cache=call.cache,
+            cache_age_seconds=call.cache_age_seconds,
+            fault=self._one_line(call.fault),
         )
 
     def _one_line(self, error: str) -> str:

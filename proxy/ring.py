@@ -12,7 +12,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
 
 from proxy.loose_json import indented, readable
 from proxy.model import CallDetail, CallRecord
@@ -28,8 +27,8 @@ _ENTRY_BYTES = 1024
 """What an entry costs besides its texts, roughly."""
 
 
-_Entry = tuple[bytes, bytes, *Row]
-"""Arguments, result, and the record as a row."""
+_Entry = tuple[bytes, bytes, bytes, str, str, *Row]
+"""Arguments, result, original, query and its source, and the record as a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,10 @@ class RecentCall:
     record: CallRecord
     arguments: bytes
     result: bytes
+    before: bytes = b""
+    """The result as the upstream sent it; empty when it went out as it came."""
+    query: str = ""
+    query_source: str = ""
 
 
 class DetailRing:
@@ -57,7 +60,14 @@ class DetailRing:
 
     def put(self, call: RecentCall) -> None:
         """Keep a call; one that is larger than the whole ring is not kept."""
-        entry: _Entry = (call.arguments, call.result, *row_of(call.record))
+        entry: _Entry = (
+            call.arguments,
+            call.result,
+            call.before,
+            call.query,
+            call.query_source,
+            *row_of(call.record),
+        )
         with self._lock:
             self._drop(call.record.id)
             size = _size(entry)
@@ -73,8 +83,8 @@ class DetailRing:
             entry = self._calls.get(call_id)
         if entry is None:
             return None
-        arguments, result, *row = entry
-        return RecentCall(record_of(cast("Row", tuple(row))), arguments, result)
+        record = record_of(entry[5:])
+        return RecentCall(record, *entry[:5])
 
     def resize(self, capacity_bytes: int) -> None:
         """Change the bound; what is over it goes at once."""
@@ -97,7 +107,16 @@ def detail_of(call: RecentCall, redact: Callable[[str], str]) -> CallDetail:
     """The call for a person. Takes up to 0.1 s for texts of many megabytes."""
     arguments, arguments_cut = shown(call.arguments, redact)
     result, result_cut = shown(call.result, redact)
-    return CallDetail(call.record, arguments, result, arguments_cut or result_cut)
+    original, original_cut = shown(call.before, redact) if call.before else (None, False)
+    return CallDetail(
+        call.record,
+        arguments,
+        result,
+        arguments_cut or result_cut or original_cut,
+        original,
+        redact(call.query),
+        call.query_source,
+    )
 
 
 def shown(raw: bytes, redact: Callable[[str], str]) -> tuple[str, bool]:
@@ -111,4 +130,5 @@ def shown(raw: bytes, redact: Callable[[str], str]) -> tuple[str, bool]:
 
 
 def _size(entry: _Entry) -> int:
-    return len(entry[0]) + len(entry[1]) + _ENTRY_BYTES
+    """The query counts with the four bytes that a character may take."""
+    return len(entry[0]) + len(entry[1]) + len(entry[2]) + 4 * len(entry[3]) + _ENTRY_BYTES

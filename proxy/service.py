@@ -7,13 +7,23 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, cast
 
 from config.problem import errors_in
 from config.store import Applied, Rejected
+from proxy.answer_model import (
+    HeldDetail,
+    HeldList,
+    HeldTotals,
+    SavingsView,
+    WhatIf,
+    WhatIfQuery,
+)
 from proxy.commands import (
+    ClearCache,
     Command,
     CommandResult,
+    DropHeld,
     ReconnectUpstream,
     ReloadSettings,
     RemoveUpstream,
@@ -59,6 +69,33 @@ class SettingsEditor(Protocol):
 
 class EditRefused(Exception):
     """The file was not changed; ``str()`` says why."""
+
+
+class AnswerService(Protocol):
+    """What is kept of answers: held originals, answers to give again, trials of other settings."""
+
+    async def held(self, limit: int) -> HeldList:
+        """Held answers, used last first."""
+        ...
+
+    async def held_answer(self, key: str) -> HeldDetail | None:
+        """One held answer with its text, redacted."""
+        ...
+
+    async def what_if(self, query: WhatIfQuery) -> WhatIf:
+        """A recorded call's answer under other settings."""
+        ...
+
+    def clear_cache(self, upstream: str, tool: str) -> int:
+        """Forget kept answers of a tool, an upstream or all (empty names); how many there were."""
+        ...
+
+    async def drop_held(self, key: str) -> bool:
+        """Delete a held answer; False when there is none of that key."""
+        ...
+
+
+_NO_ANSWERS = "this station keeps no answers"
 
 
 class EngineService:
@@ -135,6 +172,29 @@ class EngineService:
             tuple(problem_view(problem) for problem in store.problems),
         )
 
+    async def savings(self, days: int) -> SavingsView:
+        """The ledger of the last ``days`` local days; 0: of all time."""
+        return await asyncio.to_thread(self._engine.recorder.savings, days)
+
+    async def held(self, limit: int) -> HeldList:
+        """Held answers, used last first."""
+        answers = self._answers()
+        if answers is None:
+            return HeldList(HeldTotals(0, 0, 0, 0, 0), ())
+        return await answers.held(max(1, min(limit, 10_000)))
+
+    async def held_answer(self, key: str) -> HeldDetail | None:
+        """One held answer with its text."""
+        answers = self._answers()
+        return None if answers is None else await answers.held_answer(key)
+
+    async def what_if(self, query: WhatIfQuery) -> WhatIf:
+        """A recorded call's answer under other settings."""
+        answers = self._answers()
+        if answers is None:
+            return WhatIf(query.call_id, "", "", "", 0, "", None, (), f"{_NO_ANSWERS}.")
+        return await answers.what_if(query)
+
     async def execute(self, command: Command) -> CommandResult:
         """Do what a person asked."""
         match command:
@@ -158,6 +218,10 @@ class EngineService:
                 )
             case ReloadSettings():
                 return await self._reload("the settings were read again")
+            case ClearCache(upstream, tool):
+                return self._clear_cache(upstream, tool)
+            case DropHeld(key):
+                return await self._drop_held(key)
             case StopStation():
                 self._engine.stop("a person stopped the station")
                 return CommandResult(True, "the station stops")
@@ -174,6 +238,29 @@ class EngineService:
             return CommandResult(False, f"upstream {name} is switched off; switch it on first")
         upstream.reconnect()
         return CommandResult(True, f"upstream {name} is being started anew")
+
+    def _answers(self) -> AnswerService | None:
+        """``None`` on an engine that relays only."""
+        return cast("AnswerService | None", getattr(self._engine, "answers", None))
+
+    def _clear_cache(self, upstream: str, tool: str) -> CommandResult:
+        answers = self._answers()
+        if answers is None:
+            return CommandResult(False, _NO_ANSWERS)
+        if upstream and upstream not in self._engine.router.upstreams:
+            return CommandResult(False, f"there is no upstream {upstream}")
+        dropped = answers.clear_cache(upstream, tool)
+        whose = f" of {'/'.join(filter(None, (upstream, tool)))}" if upstream or tool else ""
+        count = "no kept answer" if not dropped else f"{dropped:,} kept answer{'s'[: dropped != 1]}"
+        return CommandResult(True, f"{count}{whose} {'were' if dropped > 1 else 'was'} forgotten")
+
+    async def _drop_held(self, key: str) -> CommandResult:
+        answers = self._answers()
+        if answers is None:
+            return CommandResult(False, _NO_ANSWERS)
+        if await answers.drop_held(key):
+            return CommandResult(True, f"the held answer {key} is deleted")
+        return CommandResult(False, f"no answer is held under {key}; look with: mms held")
 
     async def _edit(self, change: Callable[[], None], done: str) -> CommandResult:
         try:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from console.station import StationUnavailable
+from proxy.answer_model import HeldDetail, HeldList, SavingsView, WhatIf, WhatIfQuery
 from proxy.commands import Command, CommandResult
 from proxy.event_stream import EventFeed
 from proxy.events import Event, EventsLost, StationStopping
@@ -38,6 +39,8 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 """A longer line can only be a fault; 10,000 calls take about 5 MB."""
 _CONNECT_SECONDS = 5.0
 _ANSWER_SECONDS = 30.0
+_WHAT_IF_SECONDS = 120.0
+"""Many strategies over an answer of megabytes."""
 _COMMAND_SECONDS = 150.0
 """A reconnect may wait for an upstream's start and handshake."""
 
@@ -134,6 +137,18 @@ class AttachedStation:
 
     async def settings(self) -> SettingsView:
         return await self._ask("settings", b"{}", SettingsView)
+
+    async def savings(self, days: int) -> SavingsView:
+        return await self._ask("savings", encode({"days": days}), SavingsView)
+
+    async def held(self, limit: int) -> HeldList:
+        return await self._ask("held", encode({"limit": limit}), HeldList)
+
+    async def held_answer(self, key: str) -> HeldDetail | None:
+        return await self._ask("held_answer", encode({"key": key}), HeldDetail | None)
+
+    async def what_if(self, query: WhatIfQuery) -> WhatIf:
+        return await self._ask("what_if", encode(query), WhatIf, _WHAT_IF_SECONDS)
 
     async def execute(self, command: Command) -> CommandResult:
         return await self._ask("execute", encode_tagged(command), CommandResult, _COMMAND_SECONDS)

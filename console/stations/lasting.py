@@ -9,6 +9,7 @@ from pathlib import Path
 
 from console.station import StationUnavailable
 from console.stations.attached import AttachedStation
+from proxy.answer_model import HeldDetail, HeldList, SavingsView, WhatIf, WhatIfQuery
 from proxy.commands import Command, CommandResult
 from proxy.events import Event
 from proxy.model import (
@@ -53,6 +54,18 @@ class LastingStation:
 
     async def settings(self) -> SettingsView:
         return await (await self._station()).settings()
+
+    async def savings(self, days: int) -> SavingsView:
+        return await (await self._station()).savings(days)
+
+    async def held(self, limit: int) -> HeldList:
+        return await (await self._station()).held(limit)
+
+    async def held_answer(self, key: str) -> HeldDetail | None:
+        return await (await self._station()).held_answer(key)
+
+    async def what_if(self, query: WhatIfQuery) -> WhatIf:
+        return await (await self._station()).what_if(query)
 
     async def execute(self, command: Command) -> CommandResult:
         return await (await self._station()).execute(command)

@@ -16,6 +16,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
 from console.station import StationUnavailable
+from proxy.answer_model import HeldDetail, HeldList, SavingsView, WhatIf, WhatIfQuery
 from proxy.commands import Command, CommandResult
 from proxy.event_stream import DEFAULT_CAPACITY, EventQueue
 from proxy.events import Event, EventsLost, StationStopping
@@ -65,6 +66,18 @@ class LocalStation:
 
     async def settings(self) -> SettingsView:
         return await self._ask(self._service.settings())
+
+    async def savings(self, days: int) -> SavingsView:
+        return await self._ask(self._service.savings(days))
+
+    async def held(self, limit: int) -> HeldList:
+        return await self._ask(self._service.held(limit))
+
+    async def held_answer(self, key: str) -> HeldDetail | None:
+        return await self._ask(self._service.held_answer(key))
+
+    async def what_if(self, query: WhatIfQuery) -> WhatIf:
+        return await self._ask(self._service.what_if(query))
 
     async def execute(self, command: Command) -> CommandResult:
         return await self._ask(self._service.execute(command))

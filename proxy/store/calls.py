@@ -14,56 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proxy.model import CallQuery, CallRecord, Outcome, Sizes, Totals
-from proxy.store.database import Migration, open_for_reading
+from proxy.store.call_schema import MIGRATIONS
+from proxy.store.database import open_for_reading
+from proxy.store.savings import NO_LEDGER, StoredLedger, select_ledger
 from proxy.sums import add, local_day, minute_start
-from proxy.tokens import ENCODING
-
-MIGRATIONS = (
-    Migration(
-        "calls and totals per day",
-        (
-            """CREATE TABLE calls (
-                id INTEGER PRIMARY KEY,
-                started_at REAL NOT NULL,
-                duration_ms REAL NOT NULL,
-                host TEXT NOT NULL,
-                session INTEGER NOT NULL,
-                upstream TEXT NOT NULL,
-                tool TEXT NOT NULL,
-                outcome TEXT NOT NULL,
-                error TEXT NOT NULL,
-                arguments_bytes INTEGER NOT NULL,
-                arguments_characters INTEGER NOT NULL,
-                arguments_tokens INTEGER NOT NULL,
-                text_bytes INTEGER NOT NULL,
-                text_characters INTEGER NOT NULL,
-                text_tokens INTEGER NOT NULL,
-                structured_bytes INTEGER NOT NULL,
-                structured_characters INTEGER NOT NULL,
-                structured_tokens INTEGER NOT NULL,
-                other_bytes INTEGER NOT NULL
-            )""",
-            "CREATE INDEX calls_by_start ON calls (started_at)",
-            """CREATE TABLE days (
-                day TEXT PRIMARY KEY,
-                calls INTEGER NOT NULL,
-                errors INTEGER NOT NULL,
-                tokens_in INTEGER NOT NULL,
-                tokens_out INTEGER NOT NULL,
-                bytes_out INTEGER NOT NULL
-            )""",
-            "CREATE TABLE facts (name TEXT PRIMARY KEY, value NOT NULL)",
-            f"INSERT INTO facts VALUES ('tokenizer', '{ENCODING}'), ('last_call_id', 0)",
-        ),
-    ),
-)
-"""The schema's steps. ``days`` survives retention; ``last_call_id`` keeps ids rising after it."""
 
 COLUMNS = (
     "id, started_at, duration_ms, host, session, upstream, tool, outcome, error, "
     "arguments_bytes, arguments_characters, arguments_tokens, "
     "text_bytes, text_characters, text_tokens, "
-    "structured_bytes, structured_characters, structured_tokens, other_bytes"
+    "structured_bytes, structured_characters, structured_tokens, other_bytes, "
+    "strategy, before_bytes, before_characters, before_tokens, overhead_tokens, held_key, "
+    "fetched_upstream, fetched_tool, cache, cache_age_seconds, fault"
 )
 
 RETENTION_SLICE = 500
@@ -78,7 +40,13 @@ _LONGEST_PATTERN = 1000
 
 _FOLD = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
-Row = tuple[int, float, float, str, int, str, str, str, str, *tuple[int, ...]]
+_Three = tuple[int, int, int]
+Row = tuple[
+    *tuple[int, float, float, str, int, str, str, str, str],
+    *tuple[*_Three, *_Three, *_Three, int],
+    *tuple[str, *_Three, int, str, str, str, str, float, str],
+]
+"""One call in the order of `COLUMNS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +66,10 @@ class History:
     days: Mapping[str, Totals]
     minutes: Mapping[int, Totals]
     """Sums by the minute's start, of the time asked for."""
+    ledger: StoredLedger
 
 
-NO_HISTORY = History(0, {}, {})
+NO_HISTORY = History(0, {}, {}, NO_LEDGER)
 
 
 def read_calls(database: Path, query: CallQuery) -> tuple[CallRecord, ...]:
@@ -138,7 +107,10 @@ def read_history(database: Path, *, since: float) -> History:
         if connection is None:
             return NO_HISTORY
         return History(
-            last_call_id(connection), select_days(connection), select_minutes(connection, since)
+            last_call_id(connection),
+            select_days(connection),
+            select_minutes(connection, since),
+            select_ledger(connection),
         )
 
 
@@ -193,7 +165,7 @@ def insert_calls(connection: sqlite3.Connection, records: Iterable[CallRecord]) 
     An id that is already there keeps its call, and the new one is not added.
     """
     rows = [row_of(record) for record in records]
-    marks = ", ".join("?" * 19)
+    marks = ", ".join("?" * (COLUMNS.count(",") + 1))
     added = connection.executemany(
         f"INSERT OR IGNORE INTO calls ({COLUMNS}) VALUES ({marks})", rows
     ).rowcount
@@ -255,12 +227,20 @@ def row_of(record: CallRecord) -> Row:
         *_numbers(record.text),
         *_numbers(record.structured),
         min(record.other_bytes, _LARGEST),
+        clean(record.strategy),
+        *_numbers(record.before),
+        record.overhead_tokens,
+        clean(record.held_key),
+        clean(record.fetched_upstream),
+        clean(record.fetched_tool),
+        clean(record.cache),
+        _finite(record.cache_age_seconds),
+        clean(record.fault),
     )
 
 
 def record_of(row: Row) -> CallRecord:
     """A row as a call."""
-    sizes = row[9:]
     return CallRecord(
         id=row[0],
         started_at=row[1],
@@ -271,10 +251,19 @@ def record_of(row: Row) -> CallRecord:
         tool=row[6],
         outcome=Outcome(row[7]),
         error=row[8],
-        arguments=Sizes(*sizes[0:3]),
-        text=Sizes(*sizes[3:6]),
-        structured=Sizes(*sizes[6:9]),
-        other_bytes=sizes[9],
+        arguments=Sizes(row[9], row[10], row[11]),
+        text=Sizes(row[12], row[13], row[14]),
+        structured=Sizes(row[15], row[16], row[17]),
+        other_bytes=row[18],
+        strategy=row[19],
+        before=Sizes(row[20], row[21], row[22]),
+        overhead_tokens=row[23],
+        held_key=row[24],
+        fetched_upstream=row[25],
+        fetched_tool=row[26],
+        cache=row[27],
+        cache_age_seconds=row[28],
+        fault=row[29],
     )
 
 

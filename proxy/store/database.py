@@ -32,6 +32,10 @@ class StoreUnavailable(Exception):
     """The store cannot be used now. ``str()`` says why and what to do, for a person."""
 
 
+class StoreTooOld(StoreUnavailable):
+    """The file has to be opened for writing first, which brings it up to date."""
+
+
 class StoreTooNew(StoreUnavailable):
     """A newer version of mms wrote the file; this one leaves it alone."""
 
@@ -103,7 +107,7 @@ def open_for_reading(
 
     Works beside a running writer and after one that was killed. Gives ``None`` when nothing was ever
     written. Raises `StoreUnavailable` when the file is unreadable, damaged or not ours, also for
-    errors of the queries inside, and `StoreTooNew`.
+    errors of the queries inside, `StoreTooOld` and `StoreTooNew`.
     """
     if not file.exists():
         yield None
@@ -249,7 +253,7 @@ def _is_filled(connection: sqlite3.Connection, file: Path, migrations: Sequence[
         raise StoreUnavailable(f"{file} is not a call history of mms. Move it away.")
     version = _version(connection, file, migrations)
     if version < len(migrations):
-        raise StoreUnavailable(
+        raise StoreTooOld(
             f"{file} was written by an older mms. Start a station (mms serve) to bring it up to date."
         )
     return True
@@ -266,10 +270,13 @@ def _version(connection: sqlite3.Connection, file: Path, migrations: Sequence[Mi
 
 
 def _migrate(connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration]) -> None:
+    """All missing steps or none, so that a reader never sees a file between two of them."""
     version = _version(connection, file, migrations)
-    for number, migration in enumerate(migrations[version:], start=version + 1):
-        with transaction(connection):
+    if version == len(migrations):
+        return
+    with transaction(connection):
+        for migration in migrations[version:]:
             for statement in migration.statements:
                 connection.execute(statement)
-            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version={number}")
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version={len(migrations)}")

@@ -10,12 +10,14 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from config.schema import HistorySettings
+from proxy.ledger import Figures, Key, merge
 from proxy.model import CallRecord, Totals
+from proxy.store.call_schema import MIGRATIONS
 from proxy.store.calls import (
-    MIGRATIONS,
     add_to_days,
     count_calls,
     delete_old,
@@ -30,6 +32,7 @@ from proxy.store.database import (
     transaction,
     unavailable,
 )
+from proxy.store.savings import add_to_ledger, select_ledger, store_control_tools_tokens
 from proxy.sums import add, totals_by_day, totals_by_minute
 
 BATCH = 512
@@ -44,25 +47,33 @@ _RETENTION_SECONDS = 60.0
 _DAY_SECONDS = 86_400.0
 
 
+@dataclass(frozen=True, slots=True)
+class KeptSums:
+    """All sums that outlive the calls."""
+
+    days: Mapping[str, Totals]
+    ledger: Mapping[Key, Figures]
+
+
 class CallWriter:
-    """Writes finished calls and their totals per day into one file."""
+    """Writes finished calls and their sums per day into one file."""
 
     def __init__(
         self,
         file: Path,
         *,
         history: HistorySettings,
-        known_days: Callable[[], Mapping[str, Totals]],
-        on_opened: Callable[[Mapping[str, Totals]], None],
+        known: Callable[[], KeptSums],
+        on_opened: Callable[[KeptSums], None],
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``known_days`` gives all totals per day: they are saved into the file that replaces a
-        damaged one. ``on_opened`` gets the totals per day that the opened file holds, together with
-        those that still wait to be written."""
+        """``known`` gives all sums: they are saved into the file that replaces a damaged one.
+        ``on_opened`` gets the sums that the opened file holds, together with those that still wait
+        to be written."""
         self._file = file
         self._history = history
-        self._known_days = known_days
+        self._known = known
         self._on_opened = on_opened
         self._clock = clock
         self._monotonic = monotonic
@@ -71,6 +82,8 @@ class CallWriter:
         self._rows = 0
         self._waiting: tuple[CallRecord, ...] = ()
         self._pending_days: dict[str, Totals] = {}
+        self._pending_ledger: dict[Key, Figures] = {}
+        self._pending_tokens: int | None = None
         self._lost = 0
         self._trouble = ""
         self._notice = ""
@@ -94,7 +107,9 @@ class CallWriter:
         return self._waiting
 
     def open(self) -> bool:
-        """Open the file now; False when that is not possible now (see `problem`)."""
+        """Open the file now, if it is not open; False when that is not possible (see `problem`)."""
+        if self._connection is not None:
+            return True
         try:
             opened = open_for_writing(self._file, MIGRATIONS)
         except StoreUnavailable as error:
@@ -104,22 +119,33 @@ class CallWriter:
         try:
             if opened.damaged is not None:
                 self._notice = opened.notice
-                self._pending_days = dict(self._known_days())
+                known = self._known()
+                self._pending_days = dict(known.days)
+                self._pending_ledger = dict(known.ledger)
             self._inode = self._file.stat().st_ino
             self._rows = count_calls(connection)
             days = select_days(connection)
+            ledger = dict(select_ledger(connection).sums)
         except (OSError, sqlite3.Error) as error:
             self._close()
             self._fail(str(unavailable(self._file, error)))
             return False
         for day, totals in self._pending_days.items():
             days[day] = add(days.get(day, Totals()), totals)
-        self._on_opened(days)
+        merge(ledger, self._pending_ledger)
+        self._on_opened(KeptSums(days, ledger))
         self._work_again()
         return True
 
-    def write(self, records: tuple[CallRecord, ...]) -> None:
-        """Take finished calls, oldest first, and write all that waits, if that is possible now."""
+    def note_tool_list(self, ledger: Mapping[Key, Figures], tokens: int) -> None:
+        """Take what our own tools cost in tool lists, and their tokens in one now; write it soon."""
+        merge(self._pending_ledger, ledger)
+        self._pending_tokens = tokens
+
+    def write(self, records: tuple[CallRecord, ...], ledger: Mapping[Key, Figures]) -> None:
+        """Take finished calls, oldest first, with what they come to in the ledger, and write all
+        that waits, if that is possible now."""
+        merge(self._pending_ledger, ledger)
         for day, totals in totals_by_day(totals_by_minute(records)).items():
             self._pending_days[day] = add(self._pending_days.get(day, Totals()), totals)
         self._waiting += records
@@ -134,7 +160,7 @@ class CallWriter:
         """Retry what waits; delete one slice of old calls. True when more is left to delete."""
         if not self._ready():
             return False
-        if self._waiting or self._pending_days:
+        if self._has_work():
             self._flush()
         connection = self._connection
         surplus = self._rows - self._history.max_calls
@@ -168,7 +194,7 @@ class CallWriter:
 
     def close(self) -> None:
         """Write what waits, whatever the last try said, and close the file."""
-        if self._waiting or self._pending_days:
+        if self._has_work():
             self._retry_at = 0.0
             if self._ready():
                 self._flush()
@@ -184,14 +210,25 @@ class CallWriter:
             self._close()
         return self._connection is not None or self.open()
 
+    def _has_work(self) -> bool:
+        return bool(
+            self._waiting
+            or self._pending_days
+            or self._pending_ledger
+            or self._pending_tokens is not None
+        )
+
     def _flush(self) -> None:
         replaced = False
-        while (self._waiting or self._pending_days) and self._connection is not None:
+        while self._has_work() and self._connection is not None:
             batch = self._waiting[:BATCH]
             try:
                 with transaction(self._connection):
                     added = insert_calls(self._connection, batch)
                     add_to_days(self._connection, self._pending_days)
+                    add_to_ledger(self._connection, self._pending_ledger)
+                    if self._pending_tokens is not None:
+                        store_control_tools_tokens(self._connection, self._pending_tokens)
             except sqlite3.Error as error:
                 if replaced or not self._replace(error):
                     self._fail(str(unavailable(self._file, error)))
@@ -202,6 +239,8 @@ class CallWriter:
             self._lost += len(batch) - added
             self._waiting = self._waiting[len(batch) :]
             self._pending_days = {}
+            self._pending_ledger = {}
+            self._pending_tokens = None
             self._work_again()
 
     def _replace(self, error: sqlite3.Error) -> bool:

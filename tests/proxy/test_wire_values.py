@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy import wire_values
+from proxy.answer_model import HeldDetail, HeldList, SavingsView, WhatIf, WhatIfQuery
 from proxy.commands import Command, ReloadSettings, SetSetting
 from proxy.events import CallsRecorded, Event, EventsLost, UpstreamRemoved
 from proxy.model import CallDetail, CallQuery, CallRecord, SettingsView, Snapshot, UpstreamDetail
@@ -47,7 +48,11 @@ def _values(kind: Any) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize(
-    "kind", [Snapshot, UpstreamDetail, CallRecord, CallDetail, CallQuery, SettingsView]
+    "kind",
+    [
+        *(Snapshot, UpstreamDetail, CallRecord, CallDetail, CallQuery, SettingsView),
+        *(SavingsView, HeldList, HeldDetail, WhatIfQuery, WhatIf),
+    ],
 )
 @given(data=st.data())
 def test_every_value_of_the_model_comes_back_as_it_was(kind: Any, data: st.DataObject) -> None:

@@ -15,9 +15,19 @@ from enum import Enum
 from typing import Any, TypeVar, cast
 
 from console.station import StationUnavailable
+from proxy.answer_model import (
+    HeldDetail,
+    HeldList,
+    HeldTotals,
+    SavingsView,
+    WhatIf,
+    WhatIfQuery,
+)
 from proxy.commands import (
+    ClearCache,
     Command,
     CommandResult,
+    DropHeld,
     ReconnectUpstream,
     ReloadSettings,
     RemoveUpstream,
@@ -34,6 +44,7 @@ from proxy.events import (
     UpstreamChanged,
     UpstreamRemoved,
 )
+from proxy.ledger import first_day
 from proxy.model import (
     CallDetail,
     CallQuery,
@@ -46,7 +57,7 @@ from proxy.model import (
     UpstreamView,
 )
 from proxy.store.calls import matches
-from tests.support import sample_data
+from tests.support import sample_answers, sample_data
 from tests.support.sample_data import NOW
 
 __all__ = ["HOSTILE", "NOW", "FakeStation", "make_hostile"]
@@ -108,6 +119,11 @@ class FakeStation:
         self.call_details: dict[int, CallDetail] = {
             record.id: sample_data.call_detail(record) for record in sample_data.CALLS
         }
+        self.savings_value: SavingsView = sample_answers.SAVINGS
+        """Of all time; `savings` answers the last days before `NOW` of it."""
+        self.held_value: HeldList = sample_answers.HELD
+        self.held_details: dict[str, HeldDetail] = dict(sample_answers.HELD_DETAILS)
+        self.what_ifs: Callable[[WhatIfQuery], WhatIf] = sample_answers.what_if
         self.settings_value: SettingsView = sample_data.SETTINGS
         self.executed: list[Command] = []
         self.answer: Callable[[Command], CommandResult] | None = None
@@ -141,6 +157,11 @@ class FakeStation:
         station.details = {}
         station.records = ()
         station.call_details = {}
+        station.savings_value = replace(station.savings_value, lines=(), control_tools_tokens=0)
+        station.held_value = HeldList(
+            HeldTotals(0, 0, 0, station.held_value.totals.capacity_bytes, 0), ()
+        )
+        station.held_details = {}
         station.settings_value = replace(
             station.settings_value,
             rows=tuple(
@@ -191,6 +212,24 @@ class FakeStation:
         self._asked("settings")
         return self.settings_value
 
+    async def savings(self, days: int) -> SavingsView:
+        self._asked("savings")
+        since = first_day(days, NOW)
+        lines = tuple(line for line in self.savings_value.lines if line.day >= since)
+        return replace(self.savings_value, lines=lines)
+
+    async def held(self, limit: int) -> HeldList:
+        self._asked("held")
+        return replace(self.held_value, answers=self.held_value.answers[:limit])
+
+    async def held_answer(self, key: str) -> HeldDetail | None:
+        self._asked("held_answer")
+        return self.held_details.get(key)
+
+    async def what_if(self, query: WhatIfQuery) -> WhatIf:
+        self._asked("what_if")
+        return self.what_ifs(query)
+
     async def execute(self, command: Command) -> CommandResult:
         self._asked("execute")
         self.executed.append(command)
@@ -232,6 +271,11 @@ class FakeStation:
                 return self._set(key, None)
             case ReloadSettings():
                 return CommandResult(ok=True, message="The settings were read again.")
+            case ClearCache(upstream, tool):
+                whose = "/".join(filter(None, (upstream, tool))) or "all tools"
+                return CommandResult(ok=True, message=f"3 kept answers of {whose} were forgotten.")
+            case DropHeld(key):
+                return self._drop_held(key)
             case StopStation():
                 self.push(StationStopping("Stopped on request."))
                 return CommandResult(ok=True, message="The station stops.")
@@ -260,6 +304,13 @@ class FakeStation:
         self.push(UpstreamRemoved(view.name))
         return CommandResult(ok=True, message=f"{view.name} was removed.")
 
+    def _drop_held(self, key: str) -> CommandResult:
+        if self.held_details.pop(key, None) is None:
+            return CommandResult(ok=False, message=f"No answer is held under {key}.")
+        answers = tuple(one for one in self.held_value.answers if one.key != key)
+        self.held_value = HeldList(sample_answers.held_totals(answers), answers)
+        return CommandResult(ok=True, message=f"The held answer {key} is deleted.")
+
     def _set(self, key: str, value: str | None) -> CommandResult:
         rows = self.settings_value.rows
         row = next((one for one in rows if one.key == key), None)
@@ -285,6 +336,28 @@ class FakeStation:
         }
         self.records = make_hostile(self.records)
         self.call_details = {key: make_hostile(one) for key, one in self.call_details.items()}
+        self.savings_value = replace(
+            self.savings_value,
+            lines=tuple(
+                replace(line, upstream=line.upstream + HOSTILE, tool=line.tool + HOSTILE)
+                for line in self.savings_value.lines
+            ),
+        )
+        self.held_value = replace(
+            self.held_value,
+            answers=tuple(
+                replace(one, upstream=one.upstream + HOSTILE, tool=one.tool + HOSTILE)
+                for one in self.held_value.answers
+            ),
+        )
+        self.held_details = {
+            one.key: HeldDetail(
+                one, self.held_details[one.key].text + HOSTILE, self.held_details[one.key].truncated
+            )
+            for one in self.held_value.answers
+        }
+        calm = self.what_ifs
+        self.what_ifs = lambda query: make_hostile(calm(query))
         self.settings_value = make_hostile(
             replace(self.settings_value, problems=sample_data.PROBLEMS)
         )

@@ -291,6 +291,9 @@ _ENDINGS: tuple[tuple[Outcome, str], ...] = (
 )
 
 
+STRATEGIES = ("extract", "lossless", "selective", "delta", "progressive", "truncate")
+
+
 def _record(position: int) -> CallRecord:
     """The call that is ``position`` places older than the newest one."""
     outcome, error = _ENDINGS[position % len(_ENDINGS)]
@@ -301,6 +304,8 @@ def _record(position: int) -> CallRecord:
     answered = outcome in (Outcome.OK, Outcome.TOOL_ERROR, Outcome.ERROR)
     words = (40 + (position * 971) % 6000) if answered else 0
     rows = (position * 389) % 9000 if outcome is Outcome.OK and position % 4 == 0 else 0
+    reduced = outcome is Outcome.OK and position % 5 in (1, 3)
+    times = 3 + position % 7
     return CallRecord(
         id=2548 - position,
         started_at=NOW - 3 - position * 21.5,
@@ -315,6 +320,17 @@ def _record(position: int) -> CallRecord:
         text=Sizes(words * 5, words * 5 - words // 9, words + words // 4),
         structured=Sizes(rows * 4, rows * 4, rows * 2),
         other_bytes=48_213 if position % 17 == 3 else 0,
+        strategy=STRATEGIES[position % len(STRATEGIES)] if reduced else "",
+        before=(
+            Sizes(words * 5 * times, words * 5 * times - words // 9, (words + rows * 2) * times)
+            if reduced
+            else Sizes()
+        ),
+        overhead_tokens=40 + position % 30 if reduced else 0,
+        held_key=f"{0x9E3779B97F4A7C15 * (position + 1) % 2**64:016x}" if reduced else "",
+        cache="hit" if outcome is Outcome.OK and position % 19 == 4 else "",
+        cache_age_seconds=float(position) if outcome is Outcome.OK and position % 19 == 4 else 0.0,
+        fault="the extract took too long; the text was truncated" if position == 21 else "",
     )
 
 
@@ -334,6 +350,14 @@ def call_detail(record: CallRecord) -> CallDetail:
             f'      "text": "answer of call {record.id}"\n    }}\n  ]\n}}'
         ),
         truncated=record.id % 5 == 0,
+        original=(
+            '{\n  "content": [\n    {\n      "type": "text",\n'
+            f'      "text": "the whole long answer of call {record.id}"\n    }}\n  ]\n}}'
+            if record.strategy
+            else None
+        ),
+        query="where is the entry point" if record.strategy else "",
+        query_source="_context_query" if record.strategy else "",
     )
 
 

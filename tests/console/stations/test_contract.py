@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from console.station import StationUnavailable
+from proxy.answer_model import HeldList, WhatIfQuery
 from proxy.commands import (
+    ClearCache,
     CommandResult,
+    DropHeld,
     ReconnectUpstream,
     ReloadSettings,
     RemoveUpstream,
@@ -34,6 +37,7 @@ from proxy.events import (
 )
 from proxy.model import CallQuery, UpstreamState
 from tests.support.fake_station import make_hostile
+from tests.support.sample_answers import HELD, HELD_DETAILS, SAVINGS, what_if
 from tests.support.sample_data import CALLS, DETAILS, HOSTS, NOW, PROBLEMS, SNAPSHOT, UPSTREAMS
 
 pytestmark = pytest.mark.anyio
@@ -94,6 +98,44 @@ async def test_settings_come_with_rows_and_problems(open_rig: OpenRig) -> None:
         assert await rig.station.settings() == rig.fake.settings_value
 
 
+async def test_the_ledger_comes_for_the_days_asked_for(open_rig: OpenRig) -> None:
+    async with open_rig() as rig:
+        assert await rig.station.savings(0) == SAVINGS
+        today = await rig.station.savings(1)
+        assert today.lines
+        assert {line.day for line in today.lines} == {"2026-11-30"}
+        assert today.control_tools_tokens == SAVINGS.control_tools_tokens
+        week = await rig.station.savings(7)
+        assert list(week.by_day()) == [f"2026-11-{day}" for day in range(24, 31)]
+
+
+async def test_held_answers_come_used_last_first_within_the_limit(open_rig: OpenRig) -> None:
+    async with open_rig() as rig:
+        assert await rig.station.held(1_000) == HELD
+        assert await rig.station.held(3) == HeldList(HELD.totals, HELD.answers[:3])
+
+
+async def test_a_held_answer_comes_with_its_text_and_none_is_none(open_rig: OpenRig) -> None:
+    key = HELD.answers[0].key
+    async with open_rig() as rig:
+        assert await rig.station.held_answer(key) == HELD_DETAILS[key]
+        assert await rig.station.held_answer("0" * 16) is None
+
+
+async def test_a_trial_comes_with_its_variants_or_says_why_there_are_none(
+    open_rig: OpenRig,
+) -> None:
+    held = next(call for call in CALLS if call.held_key)
+    query = WhatIfQuery(held.id, ("extract", "truncate"), budget_tokens=900, query="entry point")
+    async with open_rig() as rig:
+        found = await rig.station.what_if(query)
+        assert found == what_if(query)
+        assert [one.asked for one in found.variants] == ["extract", "truncate"]
+        missing = await rig.station.what_if(WhatIfQuery(1))
+        assert missing.variants == ()
+        assert missing.problem
+
+
 async def test_commands_reach_the_engine_as_they_are(open_rig: OpenRig) -> None:
     commands = [
         ReconnectUpstream("github"),
@@ -102,6 +144,9 @@ async def test_commands_reach_the_engine_as_they_are(open_rig: OpenRig) -> None:
         SetSetting("proxy.call_timeout_seconds", "12.5"),
         UnsetSetting("proxy.call_timeout_seconds"),
         ReloadSettings(),
+        ClearCache("github", "search_code"),
+        ClearCache(),
+        DropHeld(HELD.answers[0].key),
     ]
     async with open_rig() as rig:
         for command in commands:
@@ -109,6 +154,7 @@ async def test_commands_reach_the_engine_as_they_are(open_rig: OpenRig) -> None:
             assert result.ok, result.message
         assert rig.fake.executed == commands
         assert await rig.station.upstream("jira") is None
+        assert await rig.station.held_answer(HELD.answers[0].key) is None
 
 
 async def test_a_refusal_is_a_result(open_rig: OpenRig) -> None:

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proxy.model import CallQuery, CallRecord, Outcome, Totals
+from proxy.store.call_schema import MIGRATIONS
 from proxy.store.calls import (
-    MIGRATIONS,
     RETENTION_SLICE,
     StoredTotals,
     add_to_days,
@@ -177,8 +177,9 @@ def test_the_database_and_the_memory_answer_alike(
         for number, (name, error, outcome, duration) in enumerate(calls)
     ]
     with sqlite3.connect(":memory:", isolation_level=None) as connection:
-        for statement in MIGRATIONS[0].statements:
-            connection.execute(statement)
+        for migration in MIGRATIONS:
+            for statement in migration.statements:
+                connection.execute(statement)
         insert_calls(connection, records)
         query = CallQuery(tool=tool, text=text, slower_than_ms=slower, errors_only=errors)
         found = select_calls(connection, query)

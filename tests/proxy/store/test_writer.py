@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from config.schema import HistorySettings
-from proxy.model import CallQuery, CallRecord, Totals
+from proxy.ledger import Ledger, entry_of, summed
+from proxy.model import CallQuery, CallRecord
 from proxy.store import writer as writer_module
 from proxy.store.calls import read_calls, read_totals
-from proxy.store.writer import BATCH, CallWriter
+from proxy.store.writer import BATCH, CallWriter, KeptSums
 from proxy.sums import CallSums
 
 Make = Callable[..., CallRecord]
@@ -27,23 +28,27 @@ class Bench:
         self.now = NOW
         self.monotonic = 0.0
         self.sums = CallSums()
-        self.opened: list[Mapping[str, Totals]] = []
+        self.ledger = Ledger()
+        self.opened: list[KeptSums] = []
         self.writer = CallWriter(
             file,
             history=HistorySettings(**limits),
-            known_days=self.sums.days,
+            known=lambda: KeptSums(self.sums.days(), self.ledger.sums()),
             on_opened=self._on_opened,
             clock=lambda: self.now,
             monotonic=lambda: self.monotonic,
         )
 
-    def _on_opened(self, days: Mapping[str, Totals]) -> None:
-        self.opened.append(days)
-        self.sums.restore_days(days)
+    def _on_opened(self, sums: KeptSums) -> None:
+        self.opened.append(sums)
+        self.sums.restore_days(sums.days)
+        self.ledger.restore(sums.ledger)
 
     def write(self, *records: CallRecord) -> None:
         self.sums.include(records)
-        self.writer.write(records)
+        ledger = summed(entry for record in records if (entry := entry_of(record)))
+        self.ledger.include(ledger)
+        self.writer.write(records, ledger)
 
     def ids(self) -> list[int]:
         return sorted(call.id for call in read_calls(self.file, CallQuery(limit=10_000)))
