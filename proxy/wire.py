@@ -123,8 +123,11 @@ def value_of(value: Raw | bytes) -> Any:
 
 
 def raw(value: Any) -> Raw:
-    """The JSON text of a value of ours."""
-    return Raw(_ENCODER.encode(value))
+    """The JSON text of a value of ours. Lone surrogates in texts are escaped."""
+    try:
+        return Raw(_ENCODER.encode(value))
+    except UnicodeEncodeError:
+        return Raw(json.dumps(value, separators=(",", ":")).encode())
 
 
 def encode(members: Mapping[str, Raw | str | int]) -> bytes:
