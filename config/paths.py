@@ -74,6 +74,16 @@ class Paths:
         return self.state_directory / "calls.sqlite3"
 
     @property
+    def held_database(self) -> Path:
+        """The full texts behind shortened answers."""
+        return self.state_directory / "held.sqlite3"
+
+    @property
+    def feedback_database(self) -> Path:
+        """What agents missed in shortened answers."""
+        return self.state_directory / "feedback.sqlite3"
+
+    @property
     def catalogue_file(self) -> Path:
         """The last known tools of each upstream."""
         return self.state_directory / "catalogue.json"

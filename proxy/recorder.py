@@ -187,6 +187,15 @@ class Recorder:
         self._thread = threading.Thread(target=self._run, name="mms-recorder", daemon=True)
         self._thread.start()
 
+    def _without_texts(self, call_id: int) -> CallRecord | None:
+        for record in self._writer.waiting:
+            if record.id == call_id:
+                return record
+        try:
+            return read_call(self._database, call_id)
+        except StoreUnavailable:
+            return None
+
     def _read_history(self) -> History:
         since = self._clock() - 60 * KEPT_MINUTES
         try:
@@ -277,14 +286,19 @@ class Recorder:
         recent = self._ring.get(call_id)
         if recent is not None:
             return detail_of(recent, self._redact)
-        for record in self._writer.waiting:
-            if record.id == call_id:
-                return CallDetail(record, None, None, False)
-        try:
-            stored = read_call(self._database, call_id)
-        except StoreUnavailable:
-            return None
-        return None if stored is None else CallDetail(stored, None, None, False)
+        known = self._without_texts(call_id)
+        return None if known is None else CallDetail(known, None, None, False)
+
+    def original(self, call_id: int) -> RecentCall | None:
+        """One call with its texts as they came; empty ones are gone. ``None``: there is no such call.
+
+        Reads the file: call it off the loop. Not redacted: not for a screen.
+        """
+        recent = self._ring.get(call_id)
+        if recent is not None:
+            return recent
+        known = self._without_texts(call_id)
+        return None if known is None else RecentCall(known, b"", b"")
 
     @property
     def unrecorded(self) -> int:
