@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from config.schema import Compression
 from proxy.compress import cuts, notices
+from proxy.compress.lines import lines_id
 from proxy.compress.model import Gauge, Reduction, Task
 
 _LEAST_LINE = 160
@@ -83,7 +84,7 @@ def clip(line: str, limit: int, section: str) -> str:
 
 def section_id(task: Task, first: int, last: int) -> str:
     """The id of lines by their 0-based indexes, both included; empty when nothing can be fetched."""
-    return f"lines:{first + 1}-{last + 1}" if task.key else ""
+    return lines_id(first + 1, last + 1) if task.key else ""
 
 
 def _costs(task: Task, count: int, whole: int) -> _Costs:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from config.schema import Compression
 from proxy.compress import cuts, notices
+from proxy.compress.lines import count_lines, lines_id
 from proxy.compress.model import JSON_TYPES, Reduction, Task
 
 _LEAST_BODY = 3
@@ -69,9 +70,9 @@ def _with_footer(task: Task, whole: int, key: str, room: int) -> Reduction | Non
 
 def _rest(text: str, end: int) -> str:
     """The id of the lines that were cut off; empty when only the line that is shown would answer to it."""
-    last = text.count("\n") + (not text.endswith("\n"))
+    last = count_lines(text)
     first = text.count("\n", 0, end) + 1
-    return f"lines:{first}-{last}" if 1 < first <= last else ""
+    return lines_id(first, last) if 1 < first <= last else ""
 
 
 def _bare(task: Task) -> Reduction:

@@ -1,0 +1,260 @@
+"""``extract`` for logs: what is rare, what failed and what was asked for, in the order it happened.
+
+Lines are grouped by template. A template with few lines is shown whole, a frequent one as its first and
+last line with the number between. Errors come with their stack frames and neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, islice
+
+from config.schema import Compression
+from proxy.compress import log_templates, notices
+from proxy.compress.line_view import section_id, show_lines
+from proxy.compress.model import Reduction, Task
+from proxy.compress.ranking import MAX_QUERY, scores
+from proxy.compress.words import query_terms
+
+_ALARM_WORDS = """
+fatal panic critical emerg traceback exception error fail severe abort segfault killed out_of_memory oom
+corrupt refused denied unreachable timed_out timeout fehler erreur errore fallo ошибк 錯誤 错误 失败 エラー 오류
+"""
+_ALARMS = tuple(word.replace("_", " ").encode() for word in _ALARM_WORDS.split())
+_GRAVE = re.compile(
+    r"\b(?:FATAL|[Ff]atal|PANIC|panic|CRITICAL|EMERG|Traceback|SEVERE|segfault|[Oo]ut of memory|OOM)\b"
+)
+_SERIOUS = re.compile(
+    r"\b(?:[Ee]rror|ERROR|ERR|[Ff]ailed|FAILED|[Ff]ailure|FAIL|[A-Za-z]*(?:Exception|Error))\b|\bE/|^E\d{4} "
+    r"|ошибк|錯誤|错误|失败|エラー|오류|Fehler|[Ee]rreur",
+)
+_HARMLESS = re.compile(
+    r"\b(?:0|no|zero|without|any|ignoring|ignored|recovered from) (?:[a-z]+ )?"
+    r"(?:errors?|failures?|exceptions?|failed|timeouts?)\b"
+    r"|\b(?:errors?|failures?|failed|exceptions?|timeouts?|(?:errors?|fail(?:ures?|ed)?)_?(?:count|total|rate)?)"
+    r"[\"']?\s*[=:]\s*[\"']?(?:0|none|null|false|nil|no)\b",
+    re.IGNORECASE,
+)
+_FRAME = re.compile(
+    r"^(?:\s+\S|Caused by\b|Traceback \(|Suppressed:|\.\.\. \d+ more|goroutine \d+"
+    r"|[\w.$]{1,200}(?:Error|Exception)\b)"
+)
+_MOST_FRAMES = 40
+_RARE = 2
+"""Templates with so many lines or fewer are shown whole."""
+_LEAST_LINES = 4
+_CHECKED = 6
+"""Lines of one template that are read to know whether it reports something bad."""
+_MOST_TRACES = 4
+_FEW = 40
+"""A word of the query in so few lines is telling in any case."""
+_COMMON_TERM = 0.02
+"""A word of the query in more than this share of the lines says nothing about which."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """Lines worth showing, each list the most important first."""
+
+    asked: Sequence[int]
+    alarms: Sequence[int]
+    """One line per template of errors."""
+    more_alarms: Sequence[int]
+    odd: Sequence[int]
+    """A value that the line's template does not usually have."""
+    rare: Sequence[int]
+    """Of templates with very few lines."""
+    frequent: Sequence[int]
+    """First and last line of the other templates."""
+
+
+def extract_log(task: Task) -> Reduction | None:
+    """The lines that matter within the budget; ``None`` when there are too few to choose from."""
+    lines = task.text.split("\n")
+    if len(lines) < _LEAST_LINES:
+        return None
+    data = task.text.encode("utf-8", "surrogatepass")
+    raw = data.split(b"\n")
+    groups = log_templates.group(data)
+    frequent = sorted(
+        (members for members in groups if len(members) > _RARE), key=lambda one: (-len(one), one[0])
+    )
+    alarms, more_alarms = _alarms(data, raw, lines, groups)
+    findings = _Findings(
+        asked=_asked(task.query, task.text, lines),
+        alarms=alarms,
+        more_alarms=more_alarms,
+        odd=_odd(raw, frequent),
+        rare=_isolated_first(
+            [i for members in groups if len(members) <= _RARE for i in members if lines[i].strip()]
+        ),
+        frequent=[members[end] for end in (0, -1) for members in frequent],
+    )
+    notes = {
+        members[0]: _similar(len(members), section_id(task, members[0], members[-1]))
+        for members in frequent
+        if len(members) > _RARE + 2
+    }
+    return show_lines(task, lines, _ranked(lines, findings), Compression.EXTRACT, notes)
+
+
+def _similar(count: int, section: str) -> str:
+    """How often a template occurs, and where."""
+    where = f": {section}" if section else ""
+    return f"[{notices.MARK} {count:,} lines like this{where}]"
+
+
+def _ranked(lines: Sequence[str], found: _Findings) -> Iterator[int]:
+    """Lines by importance, with what belongs to them; all of them in the end."""
+    last = len(lines) - 1
+    while last > 0 and not lines[last].strip():
+        last -= 1
+    yield 0
+    yield last
+    traced = 0
+    first = ((found.asked, 2), (found.alarms, 3), (found.odd, 2), (found.rare, 2))
+    for source, line in _in_turns([(islice(lines_, 120), turns) for lines_, turns in first]):
+        yield line
+        if source <= 1 and traced < _MOST_TRACES:
+            frames = _frames(lines, line)
+            traced += bool(frames)
+            yield from frames
+    yield from found.frequent[:80]
+    close = [
+        *islice(found.asked, 12),
+        *islice(found.alarms, 12),
+        *islice(found.odd, 6),
+        *islice(found.rare, 6),
+    ]
+    for step in (1, -1, 2, -2):
+        yield from (line + step for line in close if 0 <= line + step <= last)
+    yield from found.more_alarms
+    yield from found.asked[120:400]
+    yield from found.rare[120:400]
+    yield from found.frequent[80:]
+    for step in range(last + 1):
+        if step > last - step:
+            return
+        yield step
+        yield last - step
+
+
+def _in_turns(sources: Sequence[tuple[Iterator[int], int]]) -> Iterator[tuple[int, int]]:
+    """So many lines of each source in turn, with the source's number, until all are exhausted."""
+    left = list(enumerate(sources))
+    while left:
+        rest: list[tuple[int, tuple[Iterator[int], int]]] = []
+        for number, (source, turns) in left:
+            taken = list(islice(source, turns))
+            yield from ((number, line) for line in taken)
+            if len(taken) == turns:
+                rest.append((number, (source, turns)))
+        left = rest
+
+
+def _frames(lines: Sequence[str], line: int) -> list[int]:
+    """The stack frames after a line."""
+    found: list[int] = []
+    for index in range(line + 1, min(len(lines), line + 1 + _MOST_FRAMES)):
+        if _FRAME.match(lines[index][:400]) is None:
+            break
+        found.append(index)
+    return found
+
+
+def _odd(raw: Sequence[bytes], frequent: Sequence[Sequence[int]]) -> list[int]:
+    """Lines with unusual values; rare words and far numbers in turns, since neither is comparable."""
+    found = [one for members in frequent for one in log_templates.unusual(raw, members)]
+    found.sort(key=lambda one: (-one.surprise, one.line))
+    numbers = [one.line for one in found if one.surprise >= 1]
+    words = [one.line for one in found if one.surprise < 1]
+    return [line for _, line in _in_turns([(iter(words), 1), (iter(numbers), 1)])]
+
+
+def _isolated_first(lines: list[int]) -> list[int]:
+    """A rare line among frequent ones says more than one of a block, as at a program's start."""
+    lines.sort()
+    known = set(lines)
+    return sorted(lines, key=lambda line: ((line - 1 in known) + (line + 1 in known), line))
+
+
+def _alarms(
+    data: bytes, raw: Sequence[bytes], lines: Sequence[str], groups: Sequence[Sequence[int]]
+) -> tuple[list[int], list[int]]:
+    """Lines that report something bad: one per template, the grave first; then the others, spread."""
+    suspects = _containing(data.lower(), raw)
+    if not suspects:
+        return [], []
+    template = [0] * len(lines)
+    for number, members in enumerate(groups):
+        for index in members:
+            template[index] = number
+    by_template: dict[int, list[int]] = {}
+    for index in suspects:
+        by_template.setdefault(template[index], []).append(index)
+    alarming: list[tuple[int, int, list[int]]] = []
+    for members in by_template.values():
+        # All lines of a template say the same, so a few are enough to know how bad it is.
+        known = {index: _gravity(lines[index]) for index in members[:_CHECKED]}
+        members = [index for index in members if known.get(index, 1)]
+        worst = max(known.values())
+        if worst:
+            alarming.append((-worst, len(members), members))
+    alarming.sort()
+    first = [members[0] for _, _, members in alarming]
+    others = [index for _, _, members in alarming for index in _spread(members[1:], 24)]
+    return first, others
+
+
+def _containing(lowered: bytes, raw: Sequence[bytes]) -> list[int]:
+    """Indexes of the lines that contain an alarming word, in order."""
+    ends = list(accumulate([len(line) + 1 for line in raw]))
+    found: set[int] = set()
+    for word in _ALARMS:
+        at = lowered.find(word)
+        while at >= 0:
+            line = bisect_right(ends, at)
+            found.add(line)
+            at = lowered.find(word, ends[line])
+    return sorted(found)
+
+
+def _gravity(line: str) -> int:
+    """0: nothing happened; 2: an error; 3: the end of something."""
+    head = line[:2000]
+    if _SERIOUS.search(head) is None and _GRAVE.search(head) is None:
+        return 1 if not _HARMLESS.search(head) else 0
+    bare = _HARMLESS.sub("", head)
+    if _GRAVE.search(bare) is not None:
+        return 3
+    return 2 if _SERIOUS.search(bare) is not None else 0
+
+
+def _spread(lines: Sequence[int], most: int) -> Sequence[int]:
+    """At most so many of the lines, the last one first, the others evenly between."""
+    if len(lines) <= most:
+        return lines[::-1]
+    step = len(lines) / most
+    return [lines[-1 - int(number * step)] for number in range(most)]
+
+
+def _asked(query: str, text: str, lines: Sequence[str]) -> list[int]:
+    """Lines that answer the query, the best first."""
+    terms = query_terms(query[:MAX_QUERY])
+    if not terms:
+        return []
+    folded = text.lower()
+    counts = {term: folded.count(term) for term in terms}
+    telling = [term for term in terms if counts[term] <= max(_FEW, len(lines) * _COMMON_TERM)]
+    if not any(counts[term] for term in telling):
+        least = min((count for count in counts.values() if count), default=0)
+        telling += [term for term in terms if 0 < counts[term] == least <= len(lines) // 4]
+    if not telling:
+        return []
+    values = scores(" ".join(telling), lines)
+    found = [index for index, value in enumerate(values) if value > 0]
+    found.sort(key=lambda index: (-values[index], index))
+    return found
