@@ -1,0 +1,194 @@
+"""Where the words of a query stand in a JSON document, and how much each place says.
+
+A name or scalar value that stands in the query as a whole dominates everything else: who names a key
+wants that key. The rest is weighed like BM25 does, by how rare a term is. Only occurrences are looked
+at, found by literal searches in the bytes, about 0.2 ms per term and megabyte.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from proxy.compress.json_tree import Document
+from proxy.compress.words import compounds, fold, query_terms, stem
+
+MAX_TERMS = 40
+"""Terms of a query that are searched for."""
+MAX_QUERY = 4000
+"""Characters of a query that are read."""
+MAX_PLACES = 4000
+"""A term that stands in more places says nothing; further ones are not looked at."""
+MAX_SCALAR = 160
+"""Bytes of a string that can be an exact match."""
+EXACT = 6.0
+"""How many times more an exact match says than its rarity alone."""
+
+_WORD_REST = re.compile(rb"[0-9A-Za-z\x80-\xff]*")
+_NUMBER = re.compile(rb"-?\d[\d.eE+-]*")
+_SPLIT = re.compile(r"[^\w]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Places in document order."""
+
+    positions: Sequence[int]
+    terms: Sequence[int]
+    weights: Sequence[float]
+    exact: Sequence[float]
+    """What an exact match adds, 0 for other places."""
+
+    def count(self, start: int, end: int) -> int:
+        """How many places lie within a span."""
+        return bisect_left(self.positions, end) - bisect_left(self.positions, start)
+
+    def within(self, start: int, end: int) -> Sequence[int]:
+        """The places within a span."""
+        return self.positions[bisect_left(self.positions, start) : bisect_left(self.positions, end)]
+
+    def score(self, start: int, end: int) -> float:
+        """What the places within a span say together; each term counts once."""
+        first = bisect_left(self.positions, start)
+        last = bisect_left(self.positions, end, first)
+        if first == last:
+            return 0.0
+        best: dict[int, float] = {}
+        exact: dict[int, float] = {}
+        for index in range(first, last):
+            term = self.terms[index]
+            best[term] = self.weights[index]
+            if self.exact[index] > exact.get(term, 0.0):
+                exact[term] = self.exact[index]
+        return sum(best.values()) + sum(exact.values())
+
+
+NOTHING = Hits((), (), (), ())
+
+
+def find(document: Document, query: str) -> Hits:
+    """Where the terms of ``query`` stand; nothing when there is no query."""
+    query = query[:MAX_QUERY]
+    if not query.strip():
+        return NOTHING
+    low = document.raw.lower()
+    asked = f" {' '.join(_SPLIT.split(fold(query)))} "
+    escaped = b"\\u" in low
+    wanted = list(dict.fromkeys([*compounds(query), *query_terms(query)]))[:MAX_TERMS]
+    places: list[tuple[int, int]] = []
+    exact: dict[tuple[int, int], tuple[bool, bytes]] = {}
+    counts: list[int] = []
+    for number, term in enumerate(wanted):
+        found = sorted(_positions(term, low, escaped))
+        counts.append(len(found))
+        for position in found:
+            places.append((position, number))
+            if len(found) <= MAX_PLACES // 2:
+                whole = _whole(document.raw, low, position, asked)
+                if whole:
+                    exact[position, number] = whole
+    if not places:
+        return NOTHING
+    size = max(len(low) / 60, 20.0)
+    weights = [math.log(1 + size / (count + 0.5)) for count in counts]
+    frequency = Counter(exact.values())
+    # A value beside a name that is asked for, too, is more than one that is not.
+    positions: list[int] = []
+    terms: list[int] = []
+    scores: list[float] = []
+    bonus: list[float] = []
+    for position, number in sorted(places):
+        positions.append(position)
+        terms.append(number)
+        scores.append(weights[number])
+        whole = exact.get((position, number))
+        if whole is None:
+            bonus.append(0.0)
+            continue
+        rarity = math.log(1 + size / (frequency[whole] + 0.5))
+        named = not whole[0] and _is_named(low, position, asked)
+        bonus.append(
+            EXACT * rarity * (1.5 if named else 1.0) * (0.5 + 0.5 * min(1.0, len(whole[1]) / 4))
+        )
+    return Hits(positions, terms, scores, bonus)
+
+
+def _positions(term: str, low: bytes, escaped: bool) -> Iterator[int]:
+    """Where words with the stem ``term`` begin; terms with punctuation are found as they are."""
+    plain = term.isascii()
+    budget = MAX_PLACES
+    for form in _forms(term, escaped):
+        begin = low.find(form)
+        while begin >= 0 and budget:
+            budget -= 1
+            end = begin + len(form)
+            before = low[begin - 1] if begin else 0x20
+            if not plain:
+                yield begin
+            elif not _is_letter(before) or (before == 0x6E and low[begin - 2 : begin - 1] == b"\\"):
+                rest = _WORD_REST.match(low, end)
+                tail = rest.group() if rest else b""
+                if not tail or (
+                    len(tail) < 8
+                    and tail.isalpha()
+                    and tail.isascii()
+                    and stem(term + tail.decode()) == term
+                ):
+                    yield begin
+            begin = low.find(form, end)
+
+
+def _forms(term: str, escaped: bool) -> list[bytes]:
+    """How ``term`` may stand in JSON whose ASCII letters are lowered."""
+    if term.isascii():
+        return [json.dumps(term)[1:-1].encode()]
+    spellings = dict.fromkeys((term, term.upper(), term.title()))
+    forms = [spelling.encode("utf-8", "surrogatepass").lower() for spelling in spellings]
+    if escaped:
+        forms += [json.dumps(spelling)[1:-1].encode().lower() for spelling in spellings]
+    return list(dict.fromkeys(forms))
+
+
+def _is_letter(byte: int) -> bool:
+    return byte >= 0x80 or 0x30 <= byte <= 0x39 or 0x61 <= byte <= 0x7A
+
+
+def _whole(raw: bytes, low: bytes, position: int, asked: str) -> tuple[bool, bytes] | None:
+    """The key (true) or scalar value (false) at ``position`` when the query has all of it."""
+    opening = raw.rfind(b'"', max(0, position - MAX_SCALAR), position)
+    closing = raw.find(b'"', position, position + MAX_SCALAR)
+    if (
+        opening >= 0
+        and closing > opening
+        and raw[opening - 1 : opening] in (b":", b",", b"{", b"[")
+    ):
+        after = raw[closing + 1 : closing + 2]
+        content = low[opening + 1 : closing]
+        if after in (b":", b",", b"}", b"]", b""):
+            words = " ".join(_SPLIT.split(fold(content.decode("utf-8", "replace")))).strip()
+            if words and f" {words} " in asked:
+                return after == b":", content
+            return None
+    start = position - 1 if raw[position - 1 : position] == b"-" else position
+    if raw[start - 1 : start] in (b":", b",", b"["):
+        number = _NUMBER.match(raw, start)
+        if number and raw[number.end() : number.end() + 1] in (b",", b"}", b"]"):
+            words = " ".join(_SPLIT.split(number.group().decode())).strip()
+            if f" {words} " in asked:
+                return False, number.group()
+    return None
+
+
+def _is_named(low: bytes, position: int, asked: str) -> bool:
+    """Whether the name before the value at ``position`` has a word of the query."""
+    colon = low.rfind(b'":', max(0, position - MAX_SCALAR), position)
+    if colon < 0:
+        return False
+    opening = low.rfind(b'"', max(0, colon - MAX_SCALAR), colon)
+    name = low[opening + 1 : colon].decode("utf-8", "replace")
+    return any(f" {word} " in asked for word in _SPLIT.split(name.replace("_", " ")) if word)
