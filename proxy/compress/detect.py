@@ -1,0 +1,384 @@
+"""What a text is, found in the text itself.
+
+JSON is parsed as a whole. Everything else is judged by a sample: the beginning, a part of the middle
+and the end, since every megabyte must be judged in 3 ms.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from itertools import pairwise
+
+import msgspec
+
+from proxy.compress.model import ContentType
+
+SAMPLE = 24_000
+"""Characters that are looked at, two thirds of them at the beginning."""
+MAX_PARSED = 64_000_000
+"""Characters. A longer text that begins and ends like JSON is believed to be JSON."""
+_RAW = msgspec.json.Decoder(msgspec.Raw)
+
+_FRAME = re.compile(
+    r"\s*(?:at [\w$.<>\[\]` /|-]{1,200}[(\w]|File \"[^\"\n]{1,300}\", line \d+|#\d+ +0x|"
+    r"goroutine \d+ \[|Caused by: |"
+    r"\.{3} \d+ more|\d+: +0x[0-9a-f]+ - |[\w./-]{1,200}\.(?:go|rs|rb|php):\d+|from [^\n:]{1,200}:\d+:in |"
+    r"Traceback \(most recent call last\)|thread '[^'\n]{0,100}' (?:\(\d+\) )?panicked at|"
+    r"Exception in thread|panic: )"
+)
+_EXCEPTION = re.compile(r"[\w.$]{0,200}(?:Error|Exception|Panic)\b(?:: |$)")
+_STAMP = re.compile(
+    r"[\[(<]?(?:\d{4}[-/.]\d\d?[-/.]\d\d?[T ,_]|\d\d?[-/.]\d\d?[-/.]\d{2,4}[ T,]|"
+    r"\d\d:\d\d:\d\d|\d{2}/[A-Z][a-z]{2}/\d{4}|"
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)?,? ?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|"
+    r"Dec) +\d{1,2} |\d{6} \d{6} |"
+    r"1[0-9]{9}(?:\.\d+|\d{3})?[ :\]])"
+)
+_LEVEL = re.compile(
+    r"[\[(<]?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|trace|debug|info|"
+    r"warn|warning|error|fatal)\b[\])>:|]"
+    r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL) +\S|[IWEF]\d{4} \d\d:"
+)
+_ACCESS = re.compile(r"[\d.:a-f]{3,45} \S+ \S+ \[")
+_LATER_STAMP = re.compile(
+    r".{0,40}?(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d:\d\d:\d\d).{0,40}?\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
+)
+_HUNK = re.compile(r"^@@+ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
+_DIFF_FILE = re.compile(r"^(?:diff --git |Index: |--- [^\n]+\n\+\+\+ )", re.MULTILINE)
+_HTML_START = re.compile(
+    r"\s*(?:<!--.{0,2000}?-->\s*)?(?:<!doctype html|<html\b|<head\b|<body\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+_HTML_TAG = re.compile(
+    r"</(?:p|div|span|a|li|ul|ol|td|tr|th|table|h[1-6]|body|b|i|em|strong|section|article|code|pre)>",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"<(/?)([A-Za-z_][\w:.-]*)[^<>]{0,2000}>")
+_XML_START = re.compile(r"\s*(?:<\?xml\b|<!DOCTYPE |<!--|<([A-Za-z_][\w:.-]*)[\s/>])")
+_HTML_NAMES = frozenset(
+    [
+        "p",
+        "div",
+        "span",
+        "a",
+        "li",
+        "ul",
+        "ol",
+        "td",
+        "tr",
+        "th",
+        "table",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "b",
+        "i",
+        "em",
+        "strong",
+        "section",
+        "article",
+        "br",
+        "img",
+        "pre",
+    ]
+)
+_CODE_LINE = re.compile(
+    r"\s*(?:(?:export |default |public |private |protected |static |final |abstract |async |"
+    r"pub(?:\([a-z]+\))? |const |let |var |unsafe )+\S"
+    r"|(?:def|class|func|fn|function|interface|struct|enum|impl|trait|namespace|package|"
+    r"module|import|from|use|using|#include|#define|#if\w*|#endif|"
+    r"return|raise|throw|if|elif|else|for|while|switch|case|try|except|catch|finally|with|"
+    r"yield|await|end|begin|local|SELECT|INSERT|UPDATE|CREATE|FROM|WHERE|"
+    r"@[A-Za-z_][\w.]*)\b(?=[ (:{;\"'<.\[]|$)|[})\]]+[;,)]*\s*$|[\w.\[\]\"'$>-]{1,80} ?(?::=|"
+    r"[-+*/|&]?=)(?!=) ?\S"
+    r"|//|/\*|\*/|[\w.]+\([^)\n]{0,200}\)[;,:{]?\s*$|\"\"\"|'''|#!)"
+)
+_CODE_END = re.compile(r"[;{}](?:\s*//.*)?$|\)\s*:$|^\s*\w.{0,200}[({\[,]$")
+_STRONG_CODE = re.compile(
+    r"^\s*(?:def \w+\(|class \w+.*[:{]|(?:async )?function\b.*\{|func (?:\([^)]*\) )?\w+\(|"
+    r"(?:pub )?fn \w+|import [\w{*.]+|from [\w.]+ import |"
+    r"#include [<\"]|package [\w.]+;?$|using [\w.]+;|const \w+ ?=|let \w+ ?=|(?:public|"
+    r"private|protected) [\w<>\[\]]+|CREATE (?:TABLE|INDEX|VIEW|FUNCTION))"
+)
+_MD_HEADING = re.compile(r"#{1,6} +\S")
+_MD_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)]) +\S")
+_MD_LINK = re.compile(r"\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)")
+_MD_RULE = re.compile(r"\s*\|?\s*:?-{3,}:?\s*\|[\s:|-]*$")
+_MD_UNDERLINE = re.compile(r"(?:={3,}|-{3,})\s*$")
+_SENTENCE = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964\u061f\u06d4:;,\"'\u201d)]\s*$")
+
+
+def detect(text: str) -> ContentType:
+    """What ``text`` is. Never raises."""
+    begin = _first(text)
+    if not begin:
+        return ContentType.PROSE
+    if begin in "{[":
+        found = _json(text)
+        if found is not None:
+            return found
+    sample = _sample(text)
+    lines = [line for line in sample.split("\n") if line and not line.isspace()]
+    if _is_diff(sample):
+        return ContentType.DIFF
+    if begin == "<":
+        found = _markup(text, sample)
+        if found is not None:
+            return found
+    found = _by_lines(lines, sample)
+    if found is not None:
+        return found
+    if len(_HTML_TAG.findall(sample)) >= max(6, len(sample) // 400) and begin == "<":
+        return ContentType.HTML
+    return _prose_or_mixed(lines)
+
+
+def _first(text: str) -> str:
+    """The first character that is not white space; empty when there is none."""
+    head = text[:200].lstrip() or text.lstrip()
+    return head[:1].lstrip("\ufeff") or head[1:2]
+
+
+def _json(text: str) -> ContentType | None:
+    bare = text.strip("\ufeff \t\r\n")
+    if bare[-1:] not in ("}", "]"):
+        return ContentType.JSON_LINES if _json_lines(bare) else None
+    whole = ContentType.JSON_OBJECT if bare[0] == "{" else ContentType.JSON_ARRAY
+    if len(bare) > MAX_PARSED or _parses(bare):
+        return whole
+    return ContentType.JSON_LINES if _json_lines(bare) else None
+
+
+def _parses(text: str) -> bool:
+    """Whether ``text`` is one JSON value; also with NaN, lone surrogates and any depth."""
+    try:
+        _RAW.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        pass
+    else:
+        return True
+    if _deep(text):
+        return _balanced(text)
+    try:
+        json.loads(text, strict=False)
+    except ValueError:
+        return False
+    except RecursionError:
+        return _balanced(text)
+    return True
+
+
+_STRINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_BRACKETS = re.compile(r"[{}\[\]]+")
+
+
+def _deep(text: str) -> bool:
+    """Whether the brackets alone may nest too deep for a parser that calls itself."""
+    return text.count("[") + text.count("{") > 400 and any(
+        opened in text for opened in ("[" * 200, '{"' * 200)
+    )
+
+
+def _balanced(text: str) -> bool:
+    """Whether every bracket outside of strings is closed by its own kind, at the end and not before."""
+    bare = _STRINGS.sub("0", text)
+    stack: list[str] = []
+    for run in _BRACKETS.finditer(bare):
+        for bracket in run.group():
+            if bracket in "{[":
+                stack.append("}" if bracket == "{" else "]")
+            elif not stack or stack.pop() != bracket:
+                return False
+        if not stack and run.end() < len(bare):
+            return False
+    return not stack and '"' not in bare
+
+
+def _json_lines(text: str) -> bool:
+    """Two lines or more, each one a JSON object or array; a sample of them is parsed."""
+    if "\n" not in text:
+        return False
+    lines = [line for line in text.split("\n") if line and not line.isspace()]
+    if len(lines) < 2:
+        return False
+    for line in lines:
+        if line.lstrip()[0] not in "{[":
+            return False
+    step = max(1, len(lines) // 40)
+    return all(_parses(line.strip()) for line in [*lines[::step], lines[-1]][:80])
+
+
+def _sample(text: str) -> str:
+    if len(text) <= SAMPLE:
+        return text
+    part = SAMPLE // 6
+    middle = len(text) // 2
+    pieces = [text[: 4 * part], text[middle : middle + part], text[-part:]]
+    whole_lines = [
+        piece.partition("\n")[2] if number and "\n" in piece else piece
+        for number, piece in enumerate(pieces)
+    ]
+    return "\n".join(
+        piece.rpartition("\n")[0] if number < 2 and "\n" in piece else piece
+        for number, piece in enumerate(whole_lines)
+    )
+
+
+def _is_diff(sample: str) -> bool:
+    if not _HUNK.search(sample):
+        return False
+    begins = sample.lstrip().startswith("@@") or _DIFF_FILE.search(sample) is not None
+    return begins and not _fenced(sample)
+
+
+def _fenced(sample: str) -> bool:
+    """Markdown with a block of code in it."""
+    return sample.count("\n```") >= 1 and not sample.lstrip().startswith(("diff ", "---", "Index:"))
+
+
+def _markup(text: str, sample: str) -> ContentType | None:
+    if _HTML_START.match(sample):
+        return ContentType.HTML
+    start = _XML_START.match(sample)
+    if start is None:
+        return None
+    tags = _TAG.findall(sample[:8000])
+    if not tags:
+        return None
+    if text[:200].lstrip().startswith("<?xml"):
+        return ContentType.XML
+    end = text[-300:].rstrip()
+    name = start.group(1) or next((name for closing, name in tags if not closing), "")
+    html = sum(name.lower() in _HTML_NAMES for _, name in tags)
+    if html >= max(2, len(tags) // 2):
+        return ContentType.HTML
+    if end.endswith((f"</{name}>", "/>", "-->")):
+        return ContentType.XML
+    return None
+
+
+def _by_lines(lines: list[str], sample: str) -> ContentType | None:
+    count = len(lines)
+    if not count:
+        return None
+    frames = sum(1 for line in lines if _FRAME.match(line))
+    stamped = sum(
+        1 for line in lines if _STAMP.match(line) or _LEVEL.match(line) or _ACCESS.match(line)
+    )
+    if (
+        frames >= max(2, stamped)
+        and frames + stamped >= 0.2 * count
+        and (frames >= 0.25 * count or _EXCEPTION.match(lines[-1]) or _EXCEPTION.match(lines[0]))
+    ):
+        return ContentType.TRACE
+    if count >= 3 and stamped + frames >= 0.6 * count and stamped >= 0.3 * count:
+        return ContentType.LOG
+    if count >= 3 and not stamped:
+        stamped = sum(1 for line in lines if _LATER_STAMP.match(line))
+        if stamped >= 0.6 * count:
+            return ContentType.LOG
+    if _is_table(lines):
+        return ContentType.TABLE
+    fences = sum(1 for line in lines if line.lstrip().startswith(("```", "~~~")))
+    if fences < 2 and _is_code(lines):
+        return ContentType.CODE
+    if _is_markdown(lines, fences, sample):
+        return ContentType.MARKDOWN
+    return None
+
+
+def _is_table(lines: list[str]) -> bool:
+    """Cells by comma, tab or semicolon, equally many in nearly every line."""
+    if len(lines) < 3 or lines[0].lstrip().startswith("|"):
+        return False
+    rows = lines[:200]
+    for delimiter in ("\t", ",", ";", "|"):
+        if delimiter not in rows[0]:
+            continue
+        widths = Counter(_cells(row, delimiter) for row in rows)
+        width, times = widths.most_common(1)[0]
+        if width < 2 or times < 0.9 * len(rows) or _cells(rows[0], delimiter) != width:
+            continue
+        if delimiter == "\t":
+            return True
+        spaced = sum(row.count(delimiter + " ") for row in rows)
+        total = sum(row.count(delimiter) for row in rows)
+        closing = sum(row.rstrip().endswith((delimiter, ";", "{", "(", ".")) for row in rows)
+        if closing > 0.3 * len(rows) or any(_CODE_END.search(row) for row in rows[:3]):
+            continue
+        if delimiter == "|" or spaced <= 0.5 * total:
+            return width > 2 or times >= 3
+    return False
+
+
+def _cells(row: str, delimiter: str) -> int:
+    if '"' in row:
+        row = _QUOTED.sub("", row)
+    return row.count(delimiter) + 1
+
+
+_QUOTED = re.compile(r'"[^"]*+"')
+
+
+def _is_code(lines: list[str]) -> bool:
+    code = strong = prose = 0
+    for line in lines[:300]:
+        if len(line) > 400:
+            continue
+        if _STRONG_CODE.match(line):
+            strong += 1
+            code += 1
+        elif _CODE_LINE.match(line) or _CODE_END.search(line):
+            code += 1
+        elif line[:1].isalpha() and line.count(" ") >= 6:
+            prose += 1
+    count = min(len(lines), 300)
+    if count < 2:
+        return bool(strong)
+    if strong:
+        return code >= 0.3 * count and prose <= 0.3 * count
+    return code >= 0.6 * count and code >= 4 and prose <= 0.15 * count
+
+
+def _is_markdown(lines: list[str], fences: int, sample: str) -> bool:
+    headings = sum(1 for line in lines if _MD_HEADING.match(line))
+    items = sum(1 for line in lines if _MD_ITEM.match(line))
+    links = len(_MD_LINK.findall(sample))
+    rules = sum(1 for line in lines if _MD_RULE.match(line))
+    under = sum(
+        1
+        for above, line in pairwise(lines)
+        if line[0] in "=-" and _MD_UNDERLINE.match(line) and above[0].isalnum() and len(above) < 100
+    )
+    signs = (
+        3 * min(headings, 2)
+        + 3 * min(fences // 2, 1)
+        + 3 * min(rules, 1)
+        + 2 * min(under, 2)
+        + (2 if links >= 2 else 0)
+        + (2 if items >= max(3, 0.15 * len(lines)) else 0)
+        + (1 if "**" in sample or "`" in sample else 0)
+    )
+    return signs >= 4 or (signs >= 3 and len(lines) <= 60)
+
+
+def _prose_or_mixed(lines: list[str]) -> ContentType:
+    """Prose has words in lines that end like sentences, or lines that go on."""
+    letters = words = 0
+    good = 0
+    for line in lines[:200]:
+        line = line[:2000]
+        spaces = line.count(" ")
+        alphabetic = sum(map(str.isalpha, line[:300]))
+        letters += alphabetic
+        words += spaces
+        if alphabetic >= 0.6 * min(len(line), 300) and (
+            len(line) >= 60 or _SENTENCE.search(line) or (not line.isascii() and len(line) >= 15)
+        ):
+            good += 1
+    return ContentType.PROSE if good >= 0.6 * min(len(lines), 200) else ContentType.MIXED

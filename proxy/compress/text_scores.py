@@ -1,0 +1,128 @@
+"""How much each span of a text matters, with and without a query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from proxy.compress.ranking import Matches, bm25, idf, matches, smooth
+from proxy.compress.segments import Span, SpanKind
+
+NEIGHBOURS = 0.4
+BLOCK = 0.35
+PAIR = 0.5
+HINT = 0.15
+BLOCK_B = 0.5
+SPAN_B = 0.5
+
+
+def by_query(query: str, spans: Sequence[Span], texts: Sequence[str]) -> list[float]:
+    """Relevance of each span; 0 for one that has nothing to do with the query."""
+    found = matches(query, texts)
+    if not found.hits:
+        return [0.0] * len(texts)
+    own = bm25(found, b=SPAN_B)
+    pairs = _pairs(found)
+    own = [score + PAIR * pair for score, pair in zip(own, pairs, strict=True)]
+    hint = _hint(query)
+    if hint is not None:
+        own = [
+            score * (1 + HINT) if score and hint.search(text) else score
+            for score, text in zip(own, texts, strict=True)
+        ]
+    blocks = _blocks(found, spans)
+    total = smooth(own, NEIGHBOURS)
+    return [score + BLOCK * blocks[span.block] for score, span in zip(total, spans, strict=True)]
+
+
+def _blocks(found: Matches, spans: Sequence[Span]) -> list[float]:
+    """BM25 of whole paragraphs, by block number."""
+    count = spans[-1].block + 1
+    lengths = [0] * count
+    for span, length in zip(spans, found.lengths, strict=True):
+        lengths[span.block] += length
+    hits = tuple(hit._replace(segment=spans[hit.segment].block) for hit in found.hits)
+    return bm25(Matches(found.terms, tuple(lengths), hits), b=BLOCK_B)
+
+
+def _pairs(found: Matches) -> list[float]:
+    """Credit for terms that follow each other in the query standing close together in a span."""
+    count = len(found.lengths)
+    result = [0.0] * count
+    having: list[set[int]] = [set() for _ in found.terms]
+    last: dict[tuple[int, int], list[int]] = {}
+    for hit in found.hits:
+        having[hit.term].add(hit.segment)
+        last.setdefault((hit.segment, hit.term), []).append(hit.position)
+    weights = [idf(len(of_term), count) for of_term in having]
+    for (segment, term), positions in last.items():
+        following = last.get((segment, term + 1))
+        if following and any(0 < b - a <= 30 for a in positions[:8] for b in following[:8]):
+            result[segment] += min(weights[term], weights[term + 1])
+    return result
+
+
+_YEAR_OR_DATE = re.compile(
+    r"\b(?:1[0-9]|20)\d\d\b|\d(?:th|st|nd|rd)? (?:century|January|February|March|April|May|"
+    r"June|July|August)"
+)
+_DIGITS = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|million|"
+    r"billion|half)\b"
+)
+_NAME = re.compile(r"[^\s.!?]\s+[A-Z]\w+")
+_HINTS = (
+    (
+        re.compile(
+            r"\b(?:when|what (?:year|date|day|century)|which year|wann|cu[a\u00e1]ndo|"
+            r"qu[e\u00e9] a[n\u00f1]o|quand)\b",
+            re.I,
+        ),
+        _YEAR_OR_DATE,
+    ),
+    (
+        re.compile(
+            r"\b(?:how (?:many|much|long|old|far|large|big|tall|high|often)|what (?:percent\w*|number|"
+            r"proportion|share)|wie ?viele?|cu[a\u00e1]nt[oa]s?|combien)\b",
+            re.I,
+        ),
+        _DIGITS,
+    ),
+    (
+        re.compile(
+            r"\b(?:who|whom|whose|wer|wen|wem|qui[e\u00e9]n(?:es)?|qui|where|wo|d[o\u00f3]nde)\b",
+            re.I,
+        ),
+        _NAME,
+    ),
+)
+
+
+def _hint(query: str) -> re.Pattern[str] | None:
+    """What an answer would look like: a date, a number, a name."""
+    for asked, answer in _HINTS:
+        if asked.search(query[:400]):
+            return answer
+    return None
+
+
+def by_place(spans: Sequence[Span], texts: Sequence[str]) -> list[float]:
+    """Without a query: headings with what follows them, the beginning, numbers, the end."""
+    count = len(spans)
+    result = [0.0] * count
+    blocks = spans[-1].block + 1 if spans else 0
+    block = -1
+    place = 0
+    for index, (span, text) in enumerate(zip(spans, texts, strict=True)):
+        place = place + 1 if span.block == block else 0
+        block = span.block
+        score = 1.0 / (1 + place)
+        if span.kind is SpanKind.HEADING:
+            score = 1.6 - 0.15 * len(span.needs)
+        elif index and spans[index - 1].kind is SpanKind.HEADING:
+            score += 0.5
+        score += 0.6 / (1 + index) + 0.4 / (count - index)
+        if place and any(map(str.isdigit, text[:200])):
+            score += 0.15
+        result[index] = score + 0.1 * (1 - block / max(1, blocks))
+    return result

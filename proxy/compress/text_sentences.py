@@ -1,0 +1,83 @@
+"""Cut a paragraph of any script into sentences, and what is too long at white space."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+MAX_SPAN = 1200
+"""Characters. Longer parts are cut at white space if there is any."""
+
+_NEXT = r"""["'\u201d\u2019)\]]*+\s++(?=["'(\[\u201c\u2018]*[^\sa-z,;)])"""
+"""Closing quotes, white space, and then not a small letter."""
+_DOT = re.compile(r"\." + _NEXT)
+_MARK = re.compile(r"(?<![!?\u2026])[!?\u2026]++" + _NEXT)
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\[])(?:[A-Z]|Mrs?|Ms|Dr|Prof|St|Sr|Jr|No|Nr|Nos|vs|etc|al|cf|ca|Fig|Figs|Eq|"
+    r"Vol|vol|pp?|Gen|Col|Lt|"
+    r"Sgt|Capt|Rev|Hon|Inc|Ltd|Co|Corp|Mt|Ft|approx|bzw|usw|Abb|Hr|Fr|Sra?|Dra?|Ud|e\.g|i\.e|"
+    r"z\.B|[A-Z](?:\.[A-Z])+)$"
+)
+_WIDE_END = re.compile(
+    "[\u3002\uff01\uff1f\uff61]+[\u300d\u300f\u201d\u2019\uff09]*|[\u0964\u0965\u061f\u06d4\u1362]+"
+)
+_SPACES = re.compile(" +")
+_THAI = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u1000-\u109f]")
+
+
+def sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The sentences of ``text[start:end]`` (one paragraph), without the white space between them."""
+    cuts: list[int] = []
+    for found in _DOT.finditer(text, start, end):
+        at = found.start()
+        before = text[max(start, at - 7) : at]
+        if (" " in before or at - start < 7) and _ABBREVIATION.search(before):
+            continue
+        cuts.append(found.end())
+    if text.find("?", start, end) >= 0 or text.find("!", start, end) >= 0:
+        cuts += [found.end() for found in _MARK.finditer(text, start, end)]
+    if not text.isascii():
+        wide = [found.end() for found in _WIDE_END.finditer(text, start, end)]
+        cuts += wide
+        if not wide and _THAI.search(text, start, min(end, start + 200)):
+            cuts += _phrases(text, start, end)
+    return list(_trimmed(text, start, end, sorted(set(cuts))))
+
+
+def _phrases(text: str, start: int, end: int) -> Iterator[int]:
+    """Thai and its neighbours end no sentence with a mark: cut at spaces, not more often than needed."""
+    last = start
+    for found in _SPACES.finditer(text, start, end):
+        if found.end() - last >= 120:
+            last = found.end()
+            yield last
+
+
+def _trimmed(text: str, start: int, end: int, cuts: list[int]) -> Iterator[tuple[int, int]]:
+    for cut in [*cuts, end]:
+        stop = start + len(text[start:cut].rstrip())
+        if stop - start > MAX_SPAN:
+            yield from bounded(text, start, stop)
+        elif stop > start:
+            yield start, stop
+        start = cut
+
+
+def bounded(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """``start`` to ``end`` in parts of at most `MAX_SPAN` characters."""
+    while end - start > MAX_SPAN:
+        cut = text.rfind(" ", start + MAX_SPAN // 2, start + MAX_SPAN) + 1
+        if cut <= 0:
+            cut = start + MAX_SPAN
+            if "\ud800" <= text[cut - 1] <= "\udbff" or text[cut] in "\u200d\ufe0f":
+                cut += 1
+        stop = cut
+        while stop > start and text[stop - 1].isspace():
+            stop -= 1
+        if stop > start:
+            yield start, stop
+        start = cut
+        while start < end and text[start].isspace():
+            start += 1
+    if start < end:
+        yield start, end
