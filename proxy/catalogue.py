@@ -12,11 +12,24 @@ from dataclasses import dataclass, field
 
 from proxy import wire
 from proxy.model import ToolView, WithheldTool
+from proxy.query import CONTEXT_QUERY
+from proxy.splice import member_spans, with_member, with_value
 
 SEPARATOR = "__"
 MAX_NAME = 128
 """Characters of an advertised name; hosts leave out tools with longer ones."""
 _NAME = re.compile(r"[A-Za-z0-9_./-]+")
+_CONTEXT_QUERY_SCHEMA = (
+    b'{"type":"string","description":"What you look for: a long answer is shortened around it"}'
+)
+_CONTEXT_QUERY_PROPERTIES = b'{"%s":%s}' % (CONTEXT_QUERY.encode(), _CONTEXT_QUERY_SCHEMA)
+_RESTRICTING = frozenset(
+    (
+        *("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if"),
+        *("propertyNames", "patternProperties", "maxProperties", "dependentSchemas"),
+    )
+)
+"""With one of these a schema may refuse an argument although its properties name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +93,27 @@ class Catalogue:
     """By upstream."""
     prefixes: Mapping[str, str] = field(default_factory=dict[str, str])
     """Prefix to upstream."""
+    own_tools: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """Our own tools by name, as hosts see them; listed last."""
+
+    @property
+    def own(self) -> frozenset[str]:
+        """Names of our own tools."""
+        return frozenset(self.own_tools)
 
     def list_result(self, kind: str) -> bytes:
         """The whole result of ``{kind}/list`` as JSON text."""
         items: Sequence[Advertised]
+        ours: Sequence[bytes] = ()
         if kind == "tools":
-            items = tuple(self.tools.values())
+            items, ours = tuple(self.tools.values()), tuple(self.own_tools.values())
         elif kind == "prompts":
             items = tuple(self.prompts.values())
         elif kind == "resources":
             items = self.resources
         else:
             items, kind = self.templates, "resourceTemplates"
-        body = b",".join(item.text for item in items)
+        body = b",".join((*(item.text for item in items), *ours))
         return b'{"' + kind.encode() + b'":[' + body + b"]}"
 
     def find_tool(self, name: str) -> tuple[str, str] | None:
@@ -100,8 +121,10 @@ class Catalogue:
 
         A name that is not advertised still leads to the upstream of its prefix, since tools can come and
         go between two lists; that upstream answers for itself. A bare name leads to the one tool that
-        has it. A withheld tool leads nowhere.
+        has it. A withheld tool leads nowhere, and a tool of ours to no upstream.
         """
+        if name in self.own_tools:
+            return None
         return self._find(name, self.tools, withheld=True)
 
     def find_prompt(self, name: str) -> tuple[str, str] | None:
@@ -140,12 +163,20 @@ class Catalogue:
         return tuple(dict.fromkeys(fitting))
 
 
-def build(upstreams: Sequence[OfferedUpstream], looks_secret: Callable[[str], bool]) -> Catalogue:
+def build(
+    upstreams: Sequence[OfferedUpstream],
+    looks_secret: Callable[[str], bool],
+    *,
+    context_query: bool = False,
+    own_tools: Sequence[bytes] = (),
+) -> Catalogue:
     """Merge offers, in the given order of upstreams.
 
     ``looks_secret`` tells whether a text holds something that looks like a credential: such a tool's
-    metadata would carry it to every model provider.
+    metadata would carry it to every model provider. ``context_query``: offer the argument that tells
+    what is looked for. ``own_tools``: definitions of our own tools; their names are ours.
     """
+    own = {wire.string(wire.members_of(text), "name") or "": text for text in own_tools}
     tools: dict[str, Advertised] = {}
     prompts: dict[str, Advertised] = {}
     resources: dict[str, Advertised] = {}
@@ -154,10 +185,12 @@ def build(upstreams: Sequence[OfferedUpstream], looks_secret: Callable[[str], bo
     for upstream in upstreams:
         refused: list[WithheldTool] = []
         for text in upstream.offer.tools:
-            item = _advertise_tool(upstream, text, tools, looks_secret)
+            item = _advertise_tool(upstream, text, tools, own, looks_secret)
             if isinstance(item, WithheldTool):
                 refused.append(item)
             else:
+                if context_query:
+                    item = _asking_for_query(item)
                 tools[upstream.prefix + SEPARATOR + item.name] = item
         withheld[upstream.name] = tuple(refused)
         for text in upstream.offer.prompts:
@@ -173,6 +206,7 @@ def build(upstreams: Sequence[OfferedUpstream], looks_secret: Callable[[str], bo
         tuple(templates.values()),
         withheld,
         {upstream.prefix: upstream.name for upstream in upstreams},
+        own,
     )
 
 
@@ -200,6 +234,7 @@ def _advertise_tool(
     upstream: OfferedUpstream,
     text: bytes,
     taken: Mapping[str, Advertised],
+    reserved: Mapping[str, bytes],
     looks_secret: Callable[[str], bool],
 ) -> Advertised | WithheldTool:
     try:
@@ -210,6 +245,8 @@ def _advertise_tool(
     if not name:
         return WithheldTool("?", "it has no name")
     reason = _tool_fault(upstream, name, members, taken)
+    if reason is None and upstream.prefix + SEPARATOR + name in reserved:
+        reason = f"the name {upstream.prefix}{SEPARATOR}{name} is one of mms's own tools"
     if reason is None and looks_secret(text.decode("utf-8", "replace")):
         reason = "its description holds something that looks like a credential"
     if reason is not None:
@@ -251,6 +288,31 @@ def _tool_fault(
     if "type" in declared and wire.text_of(declared["type"]) != "object":
         return "its input schema does not describe an object"
     return None
+
+
+def _asking_for_query(item: Advertised) -> Advertised:
+    """The tool with one more argument, unless its schema has it or may refuse it."""
+    spans = {span.name: span for span in member_spans(item.text) or ()}
+    at = spans["inputSchema"]
+    schema = _with_query(item.text[at.value : at.end])
+    if schema is None:
+        return item
+    return Advertised(item.upstream, item.name, with_value(item.text, at, schema))
+
+
+def _with_query(schema: bytes) -> bytes | None:
+    spans = member_spans(schema) or []
+    names = [span.name for span in spans]
+    if not _RESTRICTING.isdisjoint(names) or names.count("properties") > 1:
+        return None
+    if "properties" not in names:
+        return with_member(schema, "properties", _CONTEXT_QUERY_PROPERTIES)
+    at = spans[names.index("properties")]
+    declared = schema[at.value : at.end]
+    if any(span.name == CONTEXT_QUERY for span in member_spans(declared) or ()):
+        return None
+    properties = with_member(declared, CONTEXT_QUERY, _CONTEXT_QUERY_SCHEMA)
+    return None if properties is None else with_value(schema, at, properties)
 
 
 def _attributed(upstream: str, annotations: wire.Raw) -> wire.Raw:

@@ -6,6 +6,7 @@ import json
 import random
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -181,3 +182,82 @@ def test_template_expressions_match_anything() -> None:
     assert template_fits("x://{a}{?b}", "x://1?b=2")
     assert not template_fits("x://{a}", "y://1")
     assert not template_fits("x://a.b", "x://aXb")
+
+
+def _asking(*tools: bytes) -> Catalogue:
+    upstream = _offering("up", *tools)
+    return build([upstream], lambda _: False, context_query=True)
+
+
+def _with_schema(schema: bytes) -> bytes:
+    return b'{"name":"t","inputSchema":' + schema + b',"x": 1.0}'
+
+
+QUERY = (
+    b'"_context_query":{"type":"string",'
+    b'"description":"What you look for: a long answer is shortened around it"}'
+)
+
+
+@pytest.mark.parametrize(
+    ("schema", "wanted"),
+    [
+        (b'{"type":"object"}', b'{"type":"object","properties":{%s}}' % QUERY),
+        (b"{ }", b'{"properties":{%s} }' % QUERY),
+        (b'{"properties":{ },"required":[]}', b'{"properties":{%s },"required":[]}' % QUERY),
+        (
+            b'{ "properties" : {"a":{"maximum":1e400}} , "additionalProperties":false}',
+            b'{ "properties" : {"a":{"maximum":1e400},%s} , "additionalProperties":false}' % QUERY,
+        ),
+    ],
+)
+def test_a_query_is_asked_for_on_request_and_the_rest_of_the_schema_stays(
+    schema: bytes, wanted: bytes
+) -> None:
+    text = _asking(_with_schema(schema)).tools["up__t"].text
+    assert text == b'{"name":"up__t","inputSchema":' + wanted + b',"x":1.0}'
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        b'{"properties":{"_context_query":{"type":"integer"}}}',
+        b'{"properties":true}',
+        b'{"properties":{},"properties":{}}',
+        b'{"properties":{"a":{}},"maxProperties":1}',
+        b'{"properties":{"a":{}},"propertyNames":{"pattern":"^[a-z]$"}}',
+        b'{"anyOf":[{"properties":{"a":{}},"additionalProperties":false}]}',
+        b'{"$ref":"#/$defs/a","$defs":{"a":{"additionalProperties":false}}}',
+    ],
+)
+def test_a_schema_that_has_the_argument_or_may_refuse_it_stays_as_it_is(schema: bytes) -> None:
+    assert (
+        _asking(_with_schema(schema)).tools == _build(_offering("up", _with_schema(schema))).tools
+    )
+
+
+OWN = (b'{"name":"stm_b","inputSchema":{"type":"object"}}', b'{"name":"up__a","inputSchema":{}}')
+
+
+def test_our_own_tools_come_last_in_their_order_and_ask_for_no_query() -> None:
+    upstreams = [_offering("zz", _tool("z"))]
+    catalogue = build(upstreams, lambda _: False, context_query=True, own_tools=OWN)
+    assert [tool["name"] for tool in _listed(catalogue)] == ["zz__z", "stm_b", "up__a"]
+    assert catalogue.list_result("tools").endswith(b",".join(OWN) + b"]}")
+    assert catalogue.own == {"stm_b", "up__a"}
+    assert build([], lambda _: False, own_tools=OWN).list_result("tools") == (
+        b'{"tools":[' + b",".join(OWN) + b"]}"
+    )
+    assert tool_views(catalogue, "stm_b") == ()
+
+
+def test_names_of_our_own_tools_lead_to_no_upstream() -> None:
+    upstreams = [_offering("up", _tool("a"), _tool("stm_b"), _tool("c"))]
+    catalogue = build(upstreams, lambda _: False, own_tools=OWN)
+    assert catalogue.withheld["server-up"] == (
+        WithheldTool("a", "the name up__a is one of mms's own tools"),
+    )
+    assert catalogue.find_tool("up__a") is None
+    assert catalogue.find_tool("stm_b") is None
+    assert catalogue.find_tool("up__stm_b") == ("server-up", "stm_b")
+    assert catalogue.find_tool("c") == ("server-up", "c")
