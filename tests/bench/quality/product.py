@@ -84,6 +84,8 @@ class Product:
             return "the whole is held under another key than that of its bytes"
         if not shown and output.strategy != "lossless":
             return "something was cut and no handle is given"
+        if shown and all(_made(known[key]) for key in shown):
+            return "only the cleaned text can be read back, not what the upstream sent"
         for key in sorted(shown):
             pointer = known[key]
             wanted = held_text(output.original, pointer) if not _made(pointer) else None
