@@ -37,12 +37,13 @@ def show_lines(
     strategy: Compression,
     notes: Mapping[int, str] | None = None,
     head: str = "",
+    shorter: Mapping[int, str] | None = None,
 ) -> Reduction | None:
     """The lines that the budget pays for; ``None`` when not one does, or nothing would be saved.
 
     ``lines``: the task's text split at line feeds. ``ranked``: indexes of lines, the most important
     first; may repeat. ``notes``: words of ours that follow a line when it is shown. ``head``: words of
-    ours for the first line.
+    ours for the first line. ``shorter``: what to show of a line instead of all of it, cut announced.
     """
     gauge, budget = task.gauge, task.budget
     whole = gauge.size(task.text)
@@ -53,7 +54,7 @@ def show_lines(
     room = budget - costs.footer - costs.gap - (gauge.size(head) + 1 if head else 0)
     if room <= 0:
         return None
-    texts = _candidates(task, lines, ranked, room)
+    texts = _candidates(task, lines, ranked, room, shorter or {})
     if not texts:
         return None
     chosen = _choose(texts, notes, len(lines), room, costs.gap, gauge)
@@ -99,7 +100,7 @@ def _costs(task: Task, count: int, whole: int) -> _Costs:
 
 
 def _candidates(
-    task: Task, lines: Sequence[str], ranked: Iterable[int], room: int
+    task: Task, lines: Sequence[str], ranked: Iterable[int], room: int, shorter: Mapping[int, str]
 ) -> dict[int, str]:
     """Lines that may be shown, as they would be shown, in the order of importance."""
     limit = max(_LEAST_LINE, room // 2)
@@ -109,7 +110,7 @@ def _candidates(
     for index in ranked:
         if index in found or not 0 <= index < len(lines):
             continue
-        line = lines[index]
+        line = shorter.get(index, lines[index])
         if len(line) > limit:
             line = clip(line, limit, section_id(task, index, index))
         found[index] = line

@@ -21,7 +21,8 @@ from proxy.compress.words import query_terms
 
 _ALARM_WORDS = """
 fatal panic critical emerg traceback exception error fail severe abort segfault killed out_of_memory oom
-corrupt refused denied unreachable timed_out timeout fehler erreur errore fallo ошибк 錯誤 错误 失败 エラー 오류
+corrupt refused denied unreachable timed_out timeout fehler erreur errore fallo
+ошибк 錯誤 错误 失败 エラー 오류
 """
 _ALARMS = tuple(word.replace("_", " ").encode() for word in _ALARM_WORDS.split())
 _GRAVE = re.compile(
