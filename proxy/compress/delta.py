@@ -10,11 +10,13 @@ import hashlib
 from collections.abc import Sequence
 
 from config.schema import Compression
-from proxy.compress.json_spans import escaped
+from proxy.compress.json_sections import pointer_to
+from proxy.compress.json_spans import NotJson, children, root, skip_space
 from proxy.compress.line_diff import Hunk, line_diff
+from proxy.compress.lines import start_of_line
 from proxy.compress.model import JSON_TYPES, ContentType, Reduction, Task
 from proxy.compress.notices import MARK, READ_MORE, SELECT_CHUNKS
-from proxy.loose_json import indented, string
+from proxy.loose_json import indented
 
 CONTEXT = 2
 """Unchanged lines before and after a change."""
@@ -23,6 +25,8 @@ LARGEST = 8 * 1024 * 1024
 _BUDGET_SHARE = 0.6
 _TEXT_SHARE = 0.5
 """A diff is worth sending when it takes at most one of these shares of the budget or of the new text."""
+_DEEPEST_PLACE = 40
+"""Levels of JSON to which places are named."""
 _MOST_CHANGED = 4_000
 """Changed lines above which a diff says less than the text."""
 
@@ -42,7 +46,8 @@ def delta(old: str, new: str, task: Task) -> Reduction | None:
     if max(len(old), len(new)) > LARGEST:
         return None
     as_json = task.content in JSON_TYPES and task.content is not ContentType.JSON_LINES
-    before, after = _lines(old, as_json=as_json), _lines(new, as_json=as_json)
+    was, now = (_laid_out(old), _laid_out(new)) if as_json else (old, new)
+    before, after = _lines(was, as_json=as_json), _lines(now, as_json=as_json)
     old_key = _key(old)
     hunks = line_diff(before, after)
     if not hunks:
@@ -56,7 +61,7 @@ def delta(old: str, new: str, task: Task) -> Reduction | None:
         > _MOST_CHANGED
     ):
         return None
-    places = _places(after, [hunk.new_start for hunk in hunks]) if as_json else ()
+    places = _places(now, [hunk.new_start for hunk in hunks]) if as_json else ()
     changed = f"{len(hunks):,} places" if len(hunks) > 1 else "1 place"
     head = (
         f"[{MARK} {changed} changed since your earlier identical call, as a diff. "
@@ -89,12 +94,15 @@ def _key(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _lines(text: str, *, as_json: bool) -> list[str]:
-    """The lines that are compared; of JSON laid out, without the commas that only say that more follows."""
+def _laid_out(text: str) -> str:
+    return indented(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+
+def _lines(laid_out: str, *, as_json: bool) -> list[str]:
+    """The lines that are compared; of JSON without the commas that only say that more follows."""
     if not as_json:
-        return text.split("\n")
-    laid_out = indented(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-    return [line.removesuffix(",") for line in laid_out.split("\n")]
+        return laid_out.split("\n")
+    return laid_out.replace(",\n", "\n").split("\n")
 
 
 def _unified(
@@ -134,34 +142,36 @@ def _range(start: int, end: int) -> str:
     return f"{first}" if count == 1 else f"{first},{count}"
 
 
-def _places(lines: Sequence[str], wanted: Sequence[int]) -> list[str]:
-    """For lines of JSON laid out: the id of the container that each stands in. ``wanted`` rises."""
-    found: list[str] = []
-    names: list[str] = []
-    counts: list[int] = []
-    for number, line in enumerate(lines):
-        while len(found) < len(wanted) and wanted[len(found)] == number:
-            found.append("json:" + "".join(names))
-        if len(found) == len(wanted):
-            break
-        entry = line.strip(" ")
-        if entry[:1] in ("]", "}"):
-            if counts:
-                counts.pop()
-                del names[len(counts) :]
-            continue
-        step = ""
-        if counts:
-            step = f"/{counts[-1]}"
-            counts[-1] += 1
-            if entry.startswith('"') and entry[-1:] in ("[", "{") and '": ' in entry:
-                step = "/" + escaped(
-                    string(entry[: entry.rindex('": ') + 1].encode("utf-8", "replace"))
-                )
-        if entry[-1:] in ("[", "{") and (
-            not entry.startswith('"') or entry.endswith(('": [', '": {'))
-        ):
-            names.append(step)
-            counts.append(0)
-    found += ["json:"] * (len(wanted) - len(found))
+def _places(laid_out: str, lines: Sequence[int]) -> list[str]:
+    """For lines of JSON laid out, by rising index: the id of the container that each stands in."""
+    offsets: list[int] = []
+    at = line = 0
+    for wanted in lines:
+        at = start_of_line(laid_out, wanted - line + 1, at)
+        line = wanted
+        offsets.append(skip_space(laid_out, at))
+    found = ["json:"] * len(offsets)
+    try:
+        waiting = [(root(laid_out)[0], "", range(len(offsets)))]
+        while waiting:
+            start, pointer, inside = waiting.pop()
+            if pointer.count("/") >= _DEEPEST_PLACE:
+                continue
+            is_array = laid_out[start] == "["
+            index = inside.start
+            for place, child in enumerate(children(laid_out, start)):
+                while index < inside.stop and offsets[index] <= child.start:
+                    index += 1
+                begun = index
+                while index < inside.stop and offsets[index] < child.end:
+                    index += 1
+                if index > begun and laid_out[child.start] in "[{":
+                    name = pointer_to(pointer, child.key, place, is_array)
+                    found[begun:index] = [f"json:{name}"] * (index - begun)
+                    if "#" not in name:
+                        waiting.append((child.start, name, range(begun, index)))
+                if index == inside.stop:
+                    break
+    except NotJson:
+        return found
     return found

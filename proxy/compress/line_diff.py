@@ -11,9 +11,12 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 MOST_WORK = 200_000
 """Steps of the exact comparison over all parts together, about 40 ms."""
+_FEW_EDITS = 32
+"""Up to so many insertions and deletions are found first, before lines are looked at one by one."""
 _MOST_EDITS = 120
 """Insertions and deletions in one part that is compared exactly."""
 
@@ -30,54 +33,86 @@ class Hunk:
 
 def line_diff(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
     """What changed, in order; the parts between hunks are equal on both sides."""
-    numbers: dict[str, int] = {}
-    left = [numbers.setdefault(line, len(numbers)) for line in old]
-    right = [numbers.setdefault(line, len(numbers)) for line in new]
+    start = _equal_start(old, new, (0, len(old), 0, len(new)))
+    end = _equal_end(old, new, (start, len(old), start, len(new)))
     work = [MOST_WORK]
+    middle = (start, len(old) - end, start, len(new) - end)
+    few = _exact(old, new, middle, work, _FEW_EDITS)
+    if few is not None:
+        runs = [(0, 0, start), *sorted(few), (len(old) - end, len(new) - end, end)]
+        return [Hunk(*gap) for gap in _gaps([run for run in runs if run[2]], len(old), len(new))]
+    numbers: dict[str, int] = {}
+    left = [numbers.setdefault(line, len(numbers)) for line in old[start : len(old) - end]]
+    right = [numbers.setdefault(line, len(numbers)) for line in new[start : len(new) - end]]
     pairs: list[tuple[int, int, int]] = []
     waiting = [(0, len(left), 0, len(right))]
     while waiting:
         area = waiting.pop()
-        head, area = _strip_start(left, right, area)
-        tail, area = _strip_end(left, right, area)
-        pairs += [head, tail]
         a1, a2, b1, b2 = area
+        count = _equal_start(left, right, area)
+        pairs.append((a1, b1, count))
+        a1, b1 = a1 + count, b1 + count
+        count = _equal_end(left, right, (a1, a2, b1, b2))
+        a2, b2 = a2 - count, b2 - count
+        pairs.append((a2, b2, count))
+        area = (a1, a2, b1, b2)
         if a1 == a2 or b1 == b2:
             continue
         anchors = _anchors(left, right, area)
         if anchors:
             at_left, at_right = a1, b1
-            for x, y in anchors:
-                waiting.append((at_left, x, at_right, y))
-                pairs.append((x, y, 1))
+            for x, y in [*anchors, (a2, b2)]:
+                if x > at_left and y > at_right:
+                    waiting.append((at_left, x, at_right, y))
+                if x < a2:
+                    pairs.append((x, y, 1))
                 at_left, at_right = x + 1, y + 1
-            waiting.append((at_left, a2, at_right, b2))
             continue
-        pairs += _exact(left, right, area, work)
-    return list(_hunks(sorted(pair for pair in pairs if pair[2]), len(left), len(right)))
+        pairs += _exact(left, right, area, work, _MOST_EDITS) or []
+    runs = sorted(pair for pair in pairs if pair[2])
+    return [
+        Hunk(x1 + start, x2 + start, y1 + start, y2 + start)
+        for x1, x2, y1, y2 in _gaps(runs, len(left), len(right))
+    ]
 
 
+_Line = TypeVar("_Line", str, int)
 _Area = tuple[int, int, int, int]
+"""From and to on the left, from and to on the right."""
 _Run = tuple[int, int, int]
 """Start on the left, start on the right, number of equal lines."""
 
 
-def _strip_start(left: list[int], right: list[int], area: _Area) -> tuple[_Run, _Area]:
+def _equal_start(left: Sequence[_Line], right: Sequence[_Line], area: _Area) -> int:
+    """How many lines at the beginning of both sides are equal. Compares slices, doubling them."""
     a1, a2, b1, b2 = area
     most = min(a2 - a1, b2 - b1)
-    count = 0
-    while count < most and left[a1 + count] == right[b1 + count]:
-        count += 1
-    return (a1, b1, count), (a1 + count, a2, b1 + count, b2)
+    count, step = 0, 1
+    while count < most and step:
+        step = min(step, most - count)
+        a, b = a1 + count, b1 + count
+        if left[a : a + step] == right[b : b + step]:
+            count += step
+            step *= 2
+        else:
+            step //= 2
+    return count
 
 
-def _strip_end(left: list[int], right: list[int], area: _Area) -> tuple[_Run, _Area]:
+def _equal_end(left: Sequence[_Line], right: Sequence[_Line], area: _Area) -> int:
+    """How many lines at the end of both sides are equal."""
     a1, a2, b1, b2 = area
     most = min(a2 - a1, b2 - b1)
-    count = 0
-    while count < most and left[a2 - count - 1] == right[b2 - count - 1]:
-        count += 1
-    return (a2 - count, b2 - count, count), (a1, a2 - count, b1, b2 - count)
+    count, step = 0, 1
+    while count < most and step:
+        step = min(step, most - count)
+        a, b = a2 - count, b2 - count
+        if left[a - step : a] == right[b - step : b]:
+            count += step
+            step *= 2
+        else:
+            step //= 2
+    return count
 
 
 def _anchors(left: list[int], right: list[int], area: _Area) -> list[tuple[int, int]]:
@@ -110,15 +145,17 @@ def _anchors(left: list[int], right: list[int], area: _Area) -> list[tuple[int, 
     return found[::-1]
 
 
-def _exact(left: list[int], right: list[int], area: _Area, work: list[int]) -> list[_Run]:
-    """Equal runs of a part without anchors; none when finding them would take too long."""
+def _exact(
+    left: Sequence[_Line], right: Sequence[_Line], area: _Area, work: list[int], most_edits: int
+) -> list[_Run] | None:
+    """Equal runs of a part; ``None`` when it differs in more lines, or the work is used up."""
     a1, a2, b1, b2 = area
     n, m = a2 - a1, b2 - b1
-    if abs(n - m) > _MOST_EDITS:
-        return []
+    if abs(n - m) > most_edits:
+        return None
     furthest: dict[int, int] = {1: 0}
     trace: list[dict[int, int]] = []
-    for edits in range(min(n + m, _MOST_EDITS) + 1):
+    for edits in range(min(n + m, most_edits) + 1):
         trace.append(dict(furthest))
         for diagonal in range(-edits, edits + 1, 2):
             down = diagonal == -edits or (
@@ -127,16 +164,17 @@ def _exact(left: list[int], right: list[int], area: _Area, work: list[int]) -> l
             x = furthest[diagonal + 1] if down else furthest[diagonal - 1] + 1
             begun = x
             y = x - diagonal
-            while x < n and y < m and left[a1 + x] == right[b1 + y]:
-                x += 1
-                y += 1
+            if x < n and y < m and left[a1 + x] == right[b1 + y]:
+                equal = _equal_start(left, right, (a1 + x, a2, b1 + y, b2))
+                x += equal
+                y += equal
             furthest[diagonal] = x
-            work[0] -= 1 + x - begun
+            work[0] -= 1 + (x - begun) // 32
             if x >= n and y >= m:
                 return _runs(trace, area)
             if work[0] < 0:
-                return []
-    return []
+                return None
+    return None
 
 
 def _runs(trace: list[dict[int, int]], area: _Area) -> list[_Run]:
@@ -164,10 +202,10 @@ def _runs(trace: list[dict[int, int]], area: _Area) -> list[_Run]:
     return found
 
 
-def _hunks(runs: list[_Run], old: int, new: int) -> Iterator[Hunk]:
+def _gaps(runs: list[_Run], old: int, new: int) -> Iterator[_Area]:
     """What lies between equal runs."""
     at_old = at_new = 0
     for x, y, count in [*runs, (old, new, 0)]:
         if x > at_old or y > at_new:
-            yield Hunk(at_old, x, at_new, y)
+            yield at_old, x, at_new, y
         at_old, at_new = x + count, y + count
