@@ -6,11 +6,12 @@ where the reader expects them, each announcement naming the id that brings the v
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from proxy.compress.contents import SizeMap
 from proxy.compress.json_sections import describe, pointer_to
-from proxy.compress.json_spans import Child, children, quoted, root
+from proxy.compress.json_spans import Child, NotJson, children, quoted, root
 from proxy.compress.notices import JSON_MARK, MARK, plural
 from proxy.compress.titles import one_line
 from proxy.loose_json import compact
@@ -35,21 +36,52 @@ class Shape:
 
 
 RICH_TO_BARE = (
-    Shape(40, 40, 3, 0.05),
-    Shape(20, 12, 2),
-    Shape(12, 6, 2, 0.3),
+    Shape(60, 80, 4, 0.02),
+    Shape(40, 40, 3, 0.04),
+    Shape(30, 24, 3, 0.08),
+    Shape(20, 12, 2, 0.1),
+    Shape(12, 8, 2, 0.2),
+    Shape(8, 6, 2, 0.3),
     Shape(8, 3, 1),
     Shape(4, 0, 1),
     Shape(1, 0, 1),
     Shape(1, 0, 1, titles=False),
 )
+_ALWAYS_INLINE = 24
+"""Characters; announcing such a value would take more than showing it."""
+
+
+class JsonOutline:
+    """What is known about one JSON text, shared by all attempts at its contents."""
+
+    def __init__(self, text: str) -> None:
+        """Raises `NotJson`."""
+        self.text = text
+        start, end = root(text)
+        self.root = Child("", start, start, end)
+        self._children: dict[int, list[Child]] = {}
+        self._titles: dict[int, str] = {}
+
+    def children(self, start: int) -> list[Child]:
+        """The values directly inside of the one at ``start``. Raises `NotJson`."""
+        found = self._children.get(start)
+        if found is None:
+            found = self._children[start] = list(children(self.text, start))
+        return found
+
+    def title(self, child: Child) -> str:
+        """What a value is, on one line. Raises `NotJson`."""
+        title = self._titles.get(child.start)
+        if title is None:
+            title = self._titles[child.start] = one_line(describe(self.text, child), 60)
+        return title
 
 
 @dataclass(slots=True)
 class JsonContents:
     """One JSON text whose contents are told. ``cut``: what ends before it is shown word for word."""
 
-    text: str
+    outline: JsonOutline
     sizes: SizeMap
     unit: str
     shape: Shape
@@ -60,25 +92,30 @@ class JsonContents:
     """The same without what was shown for being small."""
     first_hidden: str = ""
     """The id of the first part that is only announced."""
-    _taken: set[str] = field(default_factory=set[str])
 
-    def write(self, footer: str) -> str:
-        """The table as JSON; ``footer`` stands in the outermost object's or array's last place.
+    def write(self, footer: Callable[[JsonContents], str]) -> str:
+        """The table as JSON. ``footer`` is asked last, when all else is known; what it says stands in
+        the outermost object's or array's last place.
 
         Raises `proxy.compress.json_spans.NotJson`.
         """
-        start, end = root(self.text)
-        if self.text[start] not in "[{":
-            return quoted(footer)
-        return self._container(Child("", start, start, end), "", 1, footer)
+        if self.outline.text[self.outline.root.start] not in "[{":
+            raise NotJson
+        return self._container(self.outline.root, "", 1, footer)
 
-    def _container(self, whole: Child, pointer: str, depth: int, footer: str = "") -> str:
-        is_array = self.text[whole.start] == "["
+    def _container(
+        self,
+        whole: Child,
+        pointer: str,
+        depth: int,
+        footer: Callable[[JsonContents], str] | None = None,
+    ) -> str:
+        is_array = self.outline.text[whole.start] == "["
         parts: list[str] = []
-        notes: list[str] = [footer] if footer else []
+        notes: list[str] = []
         keys: set[str] = set()
         waiting: list[tuple[int, Child]] = []
-        found = list(children(self.text, whole.start))
+        found = self.outline.children(whole.start)
         crowded = len(found) > self.shape.groups
         for place, child in enumerate(found):
             keys.add(child.key)
@@ -89,6 +126,8 @@ class JsonContents:
             self._flush(waiting, pointer, parts, notes, found, is_array=is_array)
             parts.append(value if is_array else f"{quoted(child.key)}:{value}")
         self._flush(waiting, pointer, parts, notes, found, is_array=is_array)
+        if footer is not None:
+            notes.insert(0, footer(self))
         if is_array:
             return f"[{','.join([*parts, *map(quoted, notes)])}]"
         if notes:
@@ -103,7 +142,7 @@ class JsonContents:
         self, child: Child, pointer: str, place: int, depth: int, *, is_array: bool, crowded: bool
     ) -> str | None:
         """The value itself, opened or announced; ``None``: it goes into a group with its neighbours."""
-        text = self.text
+        text = self.outline.text
         size = self.sizes.between(child.start, child.end)
         if child.end <= self.cut:
             self.shown += size
@@ -115,18 +154,18 @@ class JsonContents:
             return self._container(child, name, depth + 1)
         if crowded:
             return None
-        if size <= self.shape.inline:
+        if size <= self.shape.inline or child.end - child.start <= _ALWAYS_INLINE:
             self.inlined += size
             return self._verbatim(child)
         if opens and depth < self.shape.depth and size >= self.sizes.total * self.shape.share:
             return self._container(child, name, depth + 1)
         if "#" in name:
             return None
-        title = f"{one_line(describe(text, child), 60)}, " if self.shape.titles else ""
+        title = f"{self.outline.title(child)}, " if self.shape.titles else ""
         return self._announced(f"{title}{size:,} {self.unit}", f"json:{name}")
 
     def _verbatim(self, child: Child) -> str:
-        raw = self.text[child.start : child.end]
+        raw = self.outline.text[child.start : child.end]
         if "\n" not in raw and "  " not in raw:
             return raw
         try:

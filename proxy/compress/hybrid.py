@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from config.schema import Compression
 from proxy.compress.contents import SizeMap, likely, tables
-from proxy.compress.contents_json import RICH_TO_BARE, JsonContents
+from proxy.compress.contents_json import RICH_TO_BARE, JsonContents, JsonOutline
 from proxy.compress.cuts import fit_prefix
 from proxy.compress.json_spans import NotJson, quoted
 from proxy.compress.lines import count_lines, lines_id
@@ -105,18 +105,21 @@ def _rest(text: str, parts: list[Section], cut: int) -> list[Section]:
 
 
 def _json(task: Task, sizes: SizeMap) -> Reduction | None:
+    def end(contents: JsonContents) -> str:
+        return json_footer(
+            task.key, contents.inlined, sizes.total, task.gauge.unit, contents.first_hidden
+        )
+
+    outline = JsonOutline(task.text)
+    window = task.text[: task.budget * 16]
     for share in HEAD_SHARES:
-        cut = fit_prefix(task.text[: task.budget * 16], int(task.budget * share), task.gauge)
+        cut = fit_prefix(window, int(task.budget * share), task.gauge)
         for shape in RICH_TO_BARE[1:]:
-            first = JsonContents(task.text, sizes, task.gauge.unit, shape, cut)
-            first.write("")
-            if not first.shown or not first.first_hidden:
+            contents = JsonContents(outline, sizes, task.gauge.unit, shape, cut)
+            text = contents.write(end)
+            if not contents.shown or not contents.first_hidden or len(text) >= len(task.text):
                 break
-            end = json_footer(
-                task.key, first.inlined, sizes.total, task.gauge.unit, first.first_hidden
-            )
-            text = JsonContents(task.text, sizes, task.gauge.unit, shape, cut).write(end)
             size = task.gauge.size(text)
-            if size <= task.budget and size < sizes.total and len(text) < len(task.text):
-                return Reduction(text, Compression.HYBRID, max(0, size - first.inlined))
+            if size <= task.budget and size < sizes.total:
+                return Reduction(text, Compression.HYBRID, max(0, size - contents.inlined))
     return None

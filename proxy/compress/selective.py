@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from config.schema import Compression
 from proxy.compress.contents import SizeMap, Table, likely, tables
-from proxy.compress.contents_json import RICH_TO_BARE, JsonContents
+from proxy.compress.contents_json import RICH_TO_BARE, JsonContents, JsonOutline
 from proxy.compress.json_sections import json_sections
 from proxy.compress.json_spans import NotJson, quoted
 from proxy.compress.model import JSON_TYPES, ContentType, Reduction, Section, Task
@@ -78,18 +78,19 @@ def _json(task: Task, sizes: SizeMap) -> Reduction | None:
     hints: list[str] = []
     if task.query:
         hints = likely(task.text, listed(json_sections(task.text)), task.query)
-    for shape in RICH_TO_BARE:
-        contents = JsonContents(task.text, sizes, task.gauge.unit, shape)
-        contents.write("")
+
+    def end(contents: JsonContents) -> str:
         example = hints[0] if hints else contents.first_hidden
-        if not example:
-            return None  # nothing is hidden, so nothing would be smaller
-        inlined = contents.inlined
-        end = json_footer(task.key, inlined, sizes.total, task.gauge.unit, example)
-        if hints:
-            end = f"{end}; {hint_line(hints)}"
-        text = JsonContents(task.text, sizes, task.gauge.unit, shape).write(end)
+        told = json_footer(task.key, contents.inlined, sizes.total, task.gauge.unit, example)
+        return f"{told}; {hint_line(hints)}" if hints else told
+
+    outline = JsonOutline(task.text)
+    for shape in RICH_TO_BARE:
+        contents = JsonContents(outline, sizes, task.gauge.unit, shape)
+        text = contents.write(end)
+        if not contents.first_hidden or len(text) >= len(task.text):
+            continue  # nothing is hidden, or it grew
         size = task.gauge.size(text)
-        if size <= task.budget and size < sizes.total and len(text) < len(task.text):
-            return Reduction(text, Compression.SELECTIVE, max(0, size - inlined))
+        if size <= task.budget and size < sizes.total:
+            return Reduction(text, Compression.SELECTIVE, max(0, size - contents.inlined))
     return None
