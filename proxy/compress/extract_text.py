@@ -7,95 +7,148 @@ headings, table heads and fences that they need.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from config.schema import Compression
 from proxy.compress import notices
 from proxy.compress.model import ContentType, Reduction, Task
 from proxy.compress.outliers import must_keep
+from proxy.compress.ranking import mentions
 from proxy.compress.segments import Span, split
-from proxy.compress.text_render import SHORT, render
-from proxy.compress.text_scores import by_place, by_query
+from proxy.compress.text_render import SHORT, Rendered, render
+from proxy.compress.text_scores import by_ends, by_place, by_query
+from proxy.compress.text_select import Choice
 
-_ATTEMPTS = 6
+_ATTEMPTS = 8
+_ANNOUNCED_SHARE = 0.05
+"""Of the budget, for full announcements of the largest gaps."""
+_FOOTER_SHARE = 0.2
+"""Of the budget; a footer that would cost more is written short."""
+_FOCUS_FROM = 60_000
+"""Characters. Paragraphs of longer texts that do not mention the query are not cut into sentences."""
+_WRITTEN_BY_PEOPLE = frozenset({ContentType.PROSE, ContentType.MARKDOWN, ContentType.MIXED})
+_NEVER_ODD = frozenset({ContentType.CODE, ContentType.DIFF, ContentType.HTML, ContentType.XML})
 
 
 def extract_text(task: Task) -> Reduction | None:
-    """What matters of a text. ``None`` when not even the best part fits."""
-    if task.budget <= 0:
+    """What matters of a text. ``None`` when not even its best part fits."""
+    if task.budget <= 0 or not task.text:
         return None
-    spans = split(task.text, task.content)
+    spans = _spans(task)
     if len(spans) < 2:
         return None
     texts = [task.text[span.start : span.end] for span in spans]
     order = _order(task, spans, texts)
-    return _fit(task, spans, texts, order)
+    return _Fit(task, spans, _choice(task, spans, texts, order)).best()
+
+
+def _characters(task: Task) -> int:
+    """About how many characters fill the budget, at most."""
+    return task.budget * (6 if task.gauge.unit == "tokens" else 1)
+
+
+def _spans(task: Task) -> list[Span]:
+    longest = max(120, min(1200, _characters(task) // 6))
+    focus = None
+    if len(task.text) > _FOCUS_FROM and task.query and not task.is_error:
+        focus = mentions(task.query, task.text)
+    return split(task.text, task.content, longest=longest, focus=focus or None)
 
 
 def _order(task: Task, spans: Sequence[Span], texts: Sequence[str]) -> list[int]:
     """The spans, most important first."""
-    count = len(spans)
     if task.is_error:
-        return sorted(range(count), key=lambda index: min(index, 2 * (count - 1 - index)))
-    kept = must_keep(
-        texts, strict=task.content in (ContentType.PROSE, ContentType.MARKDOWN, ContentType.CODE)
-    )
-    scores = by_query(task.query, spans, texts) if task.query else [0.0] * count
-    if not any(scores):
-        scores = by_place(spans, texts)
-    top = max(scores)
-    for index, weight in kept.items():
-        scores[index] += top * weight
-    return sorted(range(count), key=lambda index: (-scores[index], index))
-
-
-def _fit(
-    task: Task, spans: Sequence[Span], texts: Sequence[str], order: Sequence[int]
-) -> Reduction | None:
-    """Take spans in ``order`` until the budget is full."""
-    gauge = task.gauge
-    sizes = gauge.sizes(texts)
-    mark = gauge.size(f" {SHORT} ")
-    whole = sum(sizes)
-    foot = "\n" + notices.footer(task.key, task.budget, whole, gauge.unit)
-    room = task.budget - gauge.size(foot) - 2
-    for _ in range(_ATTEMPTS):
-        if room <= 0:
-            return None
-        kept = _take(spans, sizes, order, room, mark)
-        if not kept:
-            return None
-        rendered = render(task, spans, kept, 0)
-        foot = "\n" + notices.footer(task.key, task.budget, whole, gauge.unit)
-        text = rendered.text + foot
-        size, own = gauge.sizes([text, "".join(rendered.own) + foot])
-        if size <= task.budget:
-            return Reduction(text, Compression.EXTRACT, own)
-        room -= size - task.budget + 1
-    return None
-
-
-def _take(
-    spans: Sequence[Span], sizes: Sequence[int], order: Sequence[int], room: int, mark: int
-) -> list[int]:
-    count = len(spans)
-    kept = bytearray(count)
-    room -= mark
-    misses = 0
-    for index in order:
-        if kept[index]:
-            continue
-        wanted = [index, *(need for need in spans[index].needs if not kept[need])]
-        cost = 0
-        for one in wanted:
-            before = one == 0 or kept[one - 1]
-            after = one == count - 1 or kept[one + 1]
-            cost += sizes[one] + (-mark if before and after else 0 if before or after else mark)
-        if cost > room:
-            misses += 1
-            if misses > 60:
+        scores = by_ends(len(spans))
+    else:
+        scores = by_query(task.query, spans, texts) if task.query else []
+        if not any(scores):
+            scores = by_place(spans, texts)
+    if task.content not in _NEVER_ODD:
+        top = max(scores)
+        room = _characters(task) * 0.5
+        found = must_keep(texts, strict=task.content in _WRITTEN_BY_PEOPLE)
+        for index in sorted(found, key=lambda index: (-found[index], -scores[index], index)):
+            room -= len(texts[index])
+            if room < 0:
                 break
-            continue
-        room -= cost
-        for one in wanted:
-            kept[one] = 1
-    return [index for index in range(count) if kept[index]]
+            scores[index] += top * found[index]
+    return sorted(range(len(spans)), key=lambda index: (-scores[index], index))
+
+
+def _choice(
+    task: Task, spans: Sequence[Span], texts: Sequence[str], order: Sequence[int]
+) -> Choice:
+    """Measure what can come into question: the best spans, several times what fits, and their needs."""
+    wanted: list[int] = []
+    room = 3 * _characters(task) + 4000
+    for index in order:
+        wanted.append(index)
+        room -= len(texts[index]) + 8
+        if room < 0:
+            break
+    counted = sorted({*wanted, *(need for index in wanted for need in spans[index].needs)})
+    sizes = [0] * len(spans)
+    measured = task.gauge.sizes([texts[index] for index in counted])
+    for index, size in zip(counted, measured, strict=True):
+        sizes[index] = max(1, size)
+    return Choice(spans, wanted, sizes, task.gauge.size(f" {SHORT} "))
+
+
+@dataclass(slots=True)
+class _Fit:
+    """Fills the budget: takes, writes, measures, and corrects the estimate."""
+
+    task: Task
+    spans: Sequence[Span]
+    choice: Choice
+
+    def best(self) -> Reduction | None:
+        """The fullest answer that was found to fit."""
+        task, gauge = self.task, self.task.gauge
+        whole = gauge.size(task.text)
+        announced, each = self._announcements()
+        room = task.budget - gauge.size(self._footer(task.budget, whole)) - announced * each - 1
+        found: Reduction | None = None
+        filled = 0
+        for _ in range(_ATTEMPTS):
+            if room <= 0:
+                break
+            kept = self.choice.take(room)
+            if not kept or len(kept) == len(self.spans):
+                break
+            rendered = render(task, self.spans, kept, announced)
+            text, size, own = self._measured(rendered, whole)
+            if size <= task.budget and size > filled and size < whole:
+                found, filled = Reduction(text, Compression.EXTRACT, own), size
+            if task.budget >= size >= task.budget - max(12, task.budget // 50):
+                break
+            step = task.budget - size
+            if found is not None and step < 0:
+                step = min(step, -2)
+            room += step if step < 0 else step - 2
+            if found is not None and size > task.budget:
+                break
+        return found
+
+    def _announcements(self) -> tuple[int, int]:
+        """How many gaps are announced in full, and what each costs more than the short mark."""
+        example = notices.gap(123, "sentence", "lines:1234-1256")
+        each = max(1, self.task.gauge.size(example) - self.choice.mark)
+        return int(self.task.budget * _ANNOUNCED_SHARE) // each, each
+
+    def _measured(self, rendered: Rendered, whole: int) -> tuple[str, int, int]:
+        """The answer with its footer, its measure, and that of our own words in it."""
+        gauge = self.task.gauge
+        body, marks = gauge.sizes([rendered.text, "\n".join(rendered.own)])
+        footer = self._footer(body, whole)
+        text = f"{rendered.text}\n{footer}" if footer else rendered.text
+        return text, gauge.size(text), marks + gauge.size(footer)
+
+    def _footer(self, shown: int, whole: int) -> str:
+        task = self.task
+        full = notices.footer(task.key, shown, whole, task.gauge.unit)
+        if task.gauge.size(full) <= _FOOTER_SHARE * task.budget:
+            return full
+        if not task.key:
+            return ""
+        return f'[{notices.MARK} {notices.READ_MORE}(key="{task.key}")]'

@@ -7,12 +7,13 @@ its line has the line's indentation, and no span has the line's end.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from proxy.compress.model import ContentType
-from proxy.compress.text_sentences import bounded, sentences
+from proxy.compress.text_sentences import MAX_SPAN, bounded, is_wide, sentences
 
 
 class SpanKind(Enum):
@@ -51,14 +52,19 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|[0-9]{1,4}[.)]|[a-zA-Z][.)])[ \t]+\S")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$")
 _UNDERLINE = re.compile(r"(?:={3,}|-{3,})[ \t]*$")
-_SIGNATURE = re.compile(
-    r"[ \t]*(?:export|default|public|private|protected|internal|static|final|abstract|"
-    r"override|async|pub(?:\([a-z]+\))?|"
-    r"unsafe|extern|virtual|inline|const|@[\w.]+)*[ \t]*"
-    r"(?:def|class|function|func|fn|impl|struct|interface|trait|enum|namespace|module|mod|"
-    r"type|record|object|sub|"
-    r"CREATE|create|describe|it|test)\b"
-)
+_MODIFIERS_TEXT = """
+    export default public private protected internal static final abstract override async pub
+    unsafe extern virtual inline const sealed partial declare CREATE create OR or REPLACE
+    replace TEMP
+    """
+_MODIFIERS = frozenset(_MODIFIERS_TEXT.split())
+_DEFINES_TEXT = """
+    def class function func fn impl struct interface trait enum namespace module mod type
+    record object sub TABLE VIEW INDEX FUNCTION PROCEDURE TRIGGER table view index procedure
+    trigger describe it test
+    """
+_DEFINES = frozenset(_DEFINES_TEXT.split())
+_WORD = re.compile(r"[A-Za-z]+")
 _BLOCK_TAG = re.compile(
     r"<(?:p|div|li|tr|h[1-6]|section|article|header|footer|nav|main|aside|ul|ol|table|thead|"
     r"tbody|pre|blockquote|"
@@ -73,10 +79,16 @@ MAX_CODE = 800
 """Characters of them."""
 
 
-def split(text: str, content: ContentType) -> list[Span]:
-    """The spans of ``text``, which is known to be ``content``. Linear; any text is taken."""
+def split(
+    text: str, content: ContentType, *, longest: int = MAX_SPAN, focus: Sequence[int] | None = None
+) -> list[Span]:
+    """The spans of ``text``, which is known to be ``content``. Linear; any text is taken.
+
+    ``longest``: characters of a span at most. ``focus``: ascending positions; paragraphs without any of
+    them are not cut into sentences. ``None``: all are.
+    """
     cut = _SPLITTERS.get(content, _document)
-    builder = _Builder(text)
+    builder = _Builder(text, longest, focus)
     cut(builder)
     return builder.spans
 
@@ -93,8 +105,11 @@ def heading_path(text: str, spans: list[Span], index: int) -> tuple[str, ...]:
 class _Builder:
     """Collects spans; knows the headings that are open."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, longest: int, focus: Sequence[int] | None) -> None:
         self.text = text
+        self.longest = longest
+        self.focus = focus
+        self.wide = is_wide(text)
         self.spans: list[Span] = []
         self.block = 0
         self.headings: list[tuple[int, int]] = []
@@ -108,19 +123,29 @@ class _Builder:
         first = len(self.spans)
         if needs is None:
             needs = self.needs
-        if end - start <= 1200:
+        if end - start <= self.longest:
             self.spans.append(Span(start, end, kind, self.block, needs))
         else:
-            for a, b in bounded(self.text, start, end):
+            for a, b in bounded(self.text, start, end, self.longest):
                 self.spans.append(Span(a, b, kind, self.block, needs))
         return first
 
     def prose(self, start: int, end: int) -> None:
         """A paragraph."""
-        needs, block, append = self.needs, self.block, self.spans.append
-        for a, b in sentences(self.text, start, end):
-            append(Span(a, b, SpanKind.SENTENCE, block, needs))
+        self.sentences(start, end, SpanKind.SENTENCE)
         self.block += 1
+
+    def sentences(self, start: int, end: int, kind: SpanKind) -> None:
+        """The sentences from ``start`` to ``end``, or the whole where nothing is looked for."""
+        focus = self.focus
+        if focus is not None:
+            first = bisect_left(focus, start)
+            if first == len(focus) or focus[first] >= end:
+                self.add(start, end, kind)
+                return
+        needs, block, append = self.needs, self.block, self.spans.append
+        for a, b in sentences(self.text, start, end, wide=self.wide, longest=self.longest):
+            append(Span(a, b, kind, block, needs))
 
     def heading(self, start: int, end: int, level: int) -> None:
         """A heading; closes the ones of its level and below."""
@@ -208,7 +233,7 @@ def _fenced(builder: _Builder, lines: list[Line], at: int, mark: str) -> int:
 
 def _parts(builder: _Builder, groups: list[Line]) -> Iterator[Line]:
     for start, end in groups:
-        yield from bounded(builder.text, start, end)
+        yield from bounded(builder.text, start, end, builder.longest)
 
 
 def _code_groups(lines: list[Line]) -> Iterator[Line]:
@@ -268,9 +293,7 @@ def _item(builder: _Builder, lines: list[Line], at: int) -> int:
         end = stop
         at += 1
     if end - start > 400:
-        needs, block = builder.needs, builder.block
-        for a, b in sentences(text, start, end):
-            builder.spans.append(Span(a, b, SpanKind.ITEM, block, needs))
+        builder.sentences(start, end, SpanKind.ITEM)
     else:
         builder.add(start, end, SpanKind.ITEM)
     if at < len(lines) and lines[at][0] == lines[at][1]:
@@ -331,6 +354,35 @@ def _wrapped(text: str, group: list[Line]) -> bool:
     return full >= len(widths) * 0.7 and running >= len(widths) * 0.35
 
 
+def _is_signature(text: str, start: int, end: int) -> bool:
+    """Whether a line of code names something that the lines below it belong to."""
+    last = text[end - 1]
+    if last in ";,":
+        return False
+    modified = False
+    for word in text[start : min(end, start + 160)].split(None, 5)[:5]:
+        if word in _DEFINES:
+            return True
+        if word not in _MODIFIERS:
+            name = _WORD.match(word)
+            if name is None or name.group() not in (
+                "pub",
+                "function",
+                "func",
+                "fn",
+                "describe",
+                "it",
+                "test",
+            ):
+                break
+            if name.group() != "pub":
+                return True
+        modified = True
+    if modified:
+        return last in "{:)"
+    return last == "{" and text[start] not in " \t})"
+
+
 def _code(builder: _Builder) -> None:
     """Source code: signatures are spans of their own, and what is inside needs them."""
     text = builder.text
@@ -346,7 +398,7 @@ def _code(builder: _Builder) -> None:
             builder.block += 1
 
     for number, (start, end) in enumerate(lines):
-        if start == end or not _SIGNATURE.match(text, start, min(end, start + 200)):
+        if start == end or not _is_signature(text, start, end):
             continue
         close(number)
         begin = number + 1

@@ -106,6 +106,11 @@ def _hint(query: str) -> re.Pattern[str] | None:
     return None
 
 
+def by_ends(count: int) -> list[float]:
+    """For errors: the beginning and the end, one as much as the other, then towards the middle."""
+    return [1.0 / (1 + min(index, count - 1 - index)) for index in range(count)]
+
+
 def by_place(spans: Sequence[Span], texts: Sequence[str]) -> list[float]:
     """Without a query: headings with what follows them, the beginning, numbers, the end."""
     count = len(spans)

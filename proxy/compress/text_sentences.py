@@ -18,15 +18,26 @@ _ABBREVIATION = re.compile(
     r"Sgt|Capt|Rev|Hon|Inc|Ltd|Co|Corp|Mt|Ft|approx|bzw|usw|Abb|Hr|Fr|Sra?|Dra?|Ud|e\.g|i\.e|"
     r"z\.B|[A-Z](?:\.[A-Z])+)$"
 )
-_WIDE_END = re.compile(
-    "[\u3002\uff01\uff1f\uff61]+[\u300d\u300f\u201d\u2019\uff09]*|[\u0964\u0965\u061f\u06d4\u1362]+"
-)
+_WIDE_MARKS = "\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u1362"
+_WIDE_END = re.compile(f"[{_WIDE_MARKS}]++[\u300d\u300f\u201d\u2019\uff09]*+")
 _SPACES = re.compile(" +")
 _THAI = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u1000-\u109f]")
 
 
-def sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The sentences of ``text[start:end]`` (one paragraph), without the white space between them."""
+def is_wide(text: str) -> bool:
+    """Whether sentences may end otherwise than with a full stop and a space."""
+    return not text.isascii() and (
+        any(mark in text for mark in _WIDE_MARKS) or _THAI.search(text) is not None
+    )
+
+
+def sentences(
+    text: str, start: int, end: int, *, wide: bool = True, longest: int = MAX_SPAN
+) -> list[tuple[int, int]]:
+    """The sentences of ``text[start:end]`` (one paragraph), without the white space between them.
+
+    ``wide``: what `is_wide` says about the text. ``longest``: characters at most.
+    """
     cuts: list[int] = []
     for found in _DOT.finditer(text, start, end):
         at = found.start()
@@ -36,16 +47,16 @@ def sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
         cuts.append(found.end())
     if text.find("?", start, end) >= 0 or text.find("!", start, end) >= 0:
         cuts += [found.end() for found in _MARK.finditer(text, start, end)]
-    if not text.isascii():
-        wide = [found.end() for found in _WIDE_END.finditer(text, start, end)]
-        cuts += wide
-        if not wide and _THAI.search(text, start, min(end, start + 200)):
-            cuts += _phrases(text, start, end)
-    return list(_trimmed(text, start, end, sorted(set(cuts))))
+    if wide:
+        ends = [found.end() for found in _WIDE_END.finditer(text, start, end)]
+        cuts += ends or _phrases(text, start, end)
+    return list(_trimmed(text, start, end, sorted(set(cuts)), longest))
 
 
 def _phrases(text: str, start: int, end: int) -> Iterator[int]:
     """Thai and its neighbours end no sentence with a mark: cut at spaces, not more often than needed."""
+    if not _THAI.search(text, start, min(end, start + 200)):
+        return
     last = start
     for found in _SPACES.finditer(text, start, end):
         if found.end() - last >= 120:
@@ -53,22 +64,24 @@ def _phrases(text: str, start: int, end: int) -> Iterator[int]:
             yield last
 
 
-def _trimmed(text: str, start: int, end: int, cuts: list[int]) -> Iterator[tuple[int, int]]:
+def _trimmed(
+    text: str, start: int, end: int, cuts: list[int], longest: int
+) -> Iterator[tuple[int, int]]:
     for cut in [*cuts, end]:
         stop = start + len(text[start:cut].rstrip())
-        if stop - start > MAX_SPAN:
-            yield from bounded(text, start, stop)
+        if stop - start > longest:
+            yield from bounded(text, start, stop, longest)
         elif stop > start:
             yield start, stop
         start = cut
 
 
-def bounded(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """``start`` to ``end`` in parts of at most `MAX_SPAN` characters."""
-    while end - start > MAX_SPAN:
-        cut = text.rfind(" ", start + MAX_SPAN // 2, start + MAX_SPAN) + 1
+def bounded(text: str, start: int, end: int, longest: int = MAX_SPAN) -> Iterator[tuple[int, int]]:
+    """``start`` to ``end`` in parts of at most ``longest`` characters (one more for a pair)."""
+    while end - start > longest:
+        cut = text.rfind(" ", start + longest // 2, start + longest) + 1
         if cut <= 0:
-            cut = start + MAX_SPAN
+            cut = start + longest
             if "\ud800" <= text[cut - 1] <= "\udbff" or text[cut] in "\u200d\ufe0f":
                 cut += 1
         stop = cut
