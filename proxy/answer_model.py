@@ -210,3 +210,30 @@ class WhatIf:
     """What the agent was really sent, when it is still known."""
     variants: tuple[Variant, ...]
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackLine:
+    """What agents missed in one tool's shortened answers, by kind."""
+
+    upstream: str
+    tool: str
+    kind: str
+    """``truncated``, ``missing_example``, ``missing_metadata``, ``wrong_topic`` or ``other``."""
+    reports: int
+    last_at: float
+    latest: tuple[str, ...]
+    """What was missing, in the agents' words: up to 3, newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackReport:
+    """Reports of agents that are kept: of the last 90 days, at most 10,000."""
+
+    lines: tuple[FeedbackLine, ...]
+    """By upstream, tool, kind."""
+
+    @property
+    def reports(self) -> int:
+        """How many there are in all."""
+        return sum(line.reports for line in self.lines)

@@ -13,15 +13,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from proxy.loose_json import indented, readable
 from proxy.model import CallDetail, CallRecord
+from proxy.shown import shown
 from proxy.store.calls import Row, record_of, row_of
-
-SHOWN_CHARACTERS = 256 * 1024
-"""The most that a screen gets of one text."""
-
-_MARGIN = 16 * 1024
-"""Characters read beyond what is shown, so that a secret which the cut would split is found whole."""
 
 _ENTRY_BYTES = 1024
 """What an entry costs besides its texts, roughly."""
@@ -117,16 +111,6 @@ def detail_of(call: RecentCall, redact: Callable[[str], str]) -> CallDetail:
         redact(call.query),
         call.query_source,
     )
-
-
-def shown(raw: bytes, redact: Callable[[str], str]) -> tuple[str, bool]:
-    """``raw`` laid out and redacted, and whether it was cut to `SHOWN_CHARACTERS`."""
-    text = indented(raw).decode("utf-8", "replace")
-    cut = len(text) > SHOWN_CHARACTERS + _MARGIN
-    text = redact(readable(text[: SHOWN_CHARACTERS + _MARGIN]))
-    if cut:
-        text = text[: max(0, len(text) - _MARGIN)]
-    return text[:SHOWN_CHARACTERS], cut or len(text) > SHOWN_CHARACTERS
 
 
 def _size(entry: _Entry) -> int:

@@ -24,6 +24,8 @@ from proxy.store.damaged import set_aside
 APPLICATION_ID = 0x6D6D7331
 """Marks a SQLite file as ours (``mms1``)."""
 
+CALL_HISTORY = "call history"
+
 _BUSY_SECONDS = 5.0
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
@@ -65,26 +67,28 @@ def is_damaged(error: sqlite3.Error) -> bool:
     return code is not None and code & 0xFF in _DAMAGED
 
 
-def open_for_writing(file: Path, migrations: Sequence[Migration]) -> Opened:
+def open_for_writing(
+    file: Path, migrations: Sequence[Migration], *, what: str = CALL_HISTORY
+) -> Opened:
     """Open, create or migrate the database of which this process is the one writer.
 
-    Takes a full check of the file (0.3 s for 70 MB) when the last writer did not call
-    `close_writer`. Raises `StoreUnavailable` when it cannot be written now (no space, read-only,
-    locked) and `StoreTooNew` when it never can by this version.
+    ``what`` is in the file, for messages. Takes a full check of the file (0.3 s for 70 MB) when the
+    last writer did not call `close_writer`. Raises `StoreUnavailable` when it cannot be written now
+    (no space, read-only, locked) and `StoreTooNew` when it never can by this version.
     """
     try:
         _create_private(file)
         try:
-            return Opened(_prepare(file, migrations), None, "")
+            return Opened(_prepare(file, migrations, what), None, "")
         except _UnusableFile as unusable:
             directory = set_aside(file)
             _marker(file).unlink(missing_ok=True)
             _create_private(file)
             notice = (
-                f"The call history in {file.name} was unusable ({unusable}) and was moved to "
-                f"{directory}. A new history was started; calls are not affected."
+                f"The {what} in {file.name} was unusable ({unusable}) and was moved to "
+                f"{directory}. A new file was started; calls are not affected."
             )
-            return Opened(_prepare(file, migrations), directory, notice)
+            return Opened(_prepare(file, migrations, what), directory, notice)
     except (OSError, sqlite3.Error, _UnusableFile) as error:
         raise unavailable(file, error) from error
 
@@ -101,7 +105,7 @@ def close_writer(file: Path, connection: sqlite3.Connection, *, clean: bool = Tr
 
 @contextmanager
 def open_for_reading(
-    file: Path, migrations: Sequence[Migration]
+    file: Path, migrations: Sequence[Migration], *, what: str = CALL_HISTORY
 ) -> Generator[sqlite3.Connection | None]:
     """A read-only connection for a few short queries, closed at the end.
 
@@ -123,7 +127,7 @@ def open_for_reading(
         connection.execute("PRAGMA query_only=1")
         connection.execute("PRAGMA trusted_schema=0")
         connection.execute("PRAGMA mmap_size=0")
-        yield connection if _is_filled(connection, file, migrations) else None
+        yield connection if _is_filled(connection, file, migrations, what) else None
     except (OSError, sqlite3.Error) as error:
         raise unavailable(file, error) from error
     finally:
@@ -185,7 +189,7 @@ def _create_private(file: Path) -> None:
             file.chmod(0o600)
 
 
-def _prepare(file: Path, migrations: Sequence[Migration]) -> sqlite3.Connection:
+def _prepare(file: Path, migrations: Sequence[Migration], what: str) -> sqlite3.Connection:
     marker = _marker(file)
     unclean = marker.exists()
     connection = sqlite3.connect(
@@ -198,7 +202,7 @@ def _prepare(file: Path, migrations: Sequence[Migration]) -> sqlite3.Connection:
             if answer != ("ok",):
                 raise _UnusableFile(f"the check says: {answer[0] if answer else 'nothing'}")
         marker.touch(mode=0o600)
-        _migrate(connection, file, migrations)
+        _migrate(connection, file, migrations, what)
     except sqlite3.Error as error:
         connection.close()
         if is_damaged(error):
@@ -244,14 +248,16 @@ def _owner(connection: sqlite3.Connection) -> tuple[int, int]:
     return int(application), int(tables)
 
 
-def _is_filled(connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration]) -> bool:
+def _is_filled(
+    connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration], what: str
+) -> bool:
     """True when there is something to read, False when a writer has only just created the file."""
     application, tables = _owner(connection)
     if not application and not tables:
         return False
     if application != APPLICATION_ID:
-        raise StoreUnavailable(f"{file} is not a call history of mms. Move it away.")
-    version = _version(connection, file, migrations)
+        raise StoreUnavailable(f"{file} is no file of mms ({what}). Move it away.")
+    version = _version(connection, file, migrations, what)
     if version < len(migrations):
         raise StoreTooOld(
             f"{file} was written by an older mms. Start a station (mms serve) to bring it up to date."
@@ -259,19 +265,24 @@ def _is_filled(connection: sqlite3.Connection, file: Path, migrations: Sequence[
     return True
 
 
-def _version(connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration]) -> int:
+def _version(
+    connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration], what: str
+) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > len(migrations):
         raise StoreTooNew(
             f"{file} was written by a newer mms (schema {version}, this one knows "
-            f"{len(migrations)}). Calls go on but are not recorded. Update mms, or move the file away."
+            f"{len(migrations)}). Calls go on, but nothing is added to the {what}. Update mms, or move "
+            "the file away."
         )
     return int(version)
 
 
-def _migrate(connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration]) -> None:
+def _migrate(
+    connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration], what: str
+) -> None:
     """All missing steps or none, so that a reader never sees a file between two of them."""
-    version = _version(connection, file, migrations)
+    version = _version(connection, file, migrations, what)
     if version == len(migrations):
         return
     with transaction(connection):

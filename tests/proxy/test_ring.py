@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.redact import Redactor
-from proxy.ring import SHOWN_CHARACTERS, DetailRing, RecentCall, detail_of, shown
+from proxy.ring import DetailRing, RecentCall, detail_of
+from proxy.shown import SHOWN_CHARACTERS, shown
 from tests.proxy.store.conftest import make_record
 
 

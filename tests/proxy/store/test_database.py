@@ -202,7 +202,7 @@ def test_readers_refuse_what_is_damaged_or_not_ours_with_a_sentence(tmp_path: Pa
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("CREATE TABLE theirs (x)")
     with (
-        pytest.raises(StoreUnavailable, match="not a call history"),
+        pytest.raises(StoreUnavailable, match=r"no file of mms \(call history\)"),
         open_for_reading(file, [FIRST]),
     ):
         pass
