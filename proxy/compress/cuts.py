@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 from proxy.compress.model import Gauge
 
 _PIECES = 48
 """Pieces of a text that are measured at once to find where the room ends."""
+_ROUNDS = 3
+"""How often the room that is left over is searched again."""
 _MARKS_BACK = 64
 """Characters that are walked back to find what a mark belongs to; longer chains are cut anyway."""
 _JOINER = "\u200d"
@@ -149,8 +152,35 @@ def _fit(text: str, room: int, gauge: Gauge, *, from_end: bool) -> int:
         """Characters counted from the fixed end of the text."""
         return text[total - end : total - start] if from_end else text[start:end]
 
-    low, used, high = 0, 0, min(total, max(64, room * 6))
-    while True:
+    low, used = 0, 0
+    for _ in range(_ROUNDS):
+        end = _estimate(part, low, total, room - used, gauge)
+        size = gauge.size(part(0, end))
+        if size > room:
+            break
+        low, used = end, size
+        if low == total or room - used <= room // 64:
+            return low
+    else:
+        return low
+    # The sum of parts is close to the measure of the whole, not equal to it: give way.
+    for _ in range(64):
+        end = min(end - 1, max(low, end * room // size))
+        if end <= low:
+            return low
+        size = gauge.size(part(0, end))
+        if size <= room:
+            return end
+    return low
+
+
+def _estimate(
+    part: Callable[[int, int], str], low: int, total: int, room: int, gauge: Gauge
+) -> int:
+    """Up to where the parts after ``low`` measure ``room``, by the sum of small pieces."""
+    high = min(total, low + max(64, room * 6))
+    used = 0
+    while high > low:
         step = max(1, -(-(high - low) // _PIECES))
         starts = range(low, high, step)
         sizes = gauge.sizes([part(start, min(high, start + step)) for start in starts])
@@ -160,17 +190,8 @@ def _fit(text: str, room: int, gauge: Gauge, *, from_end: bool) -> int:
                 break
             used += size
         else:
-            if high == total:
-                low = total
-                break
-            low, high = high, min(total, high * 4)
+            low, high = high, min(total, high + max(64, (high - low) * 4))
             continue
         if high - low <= 1:
             break
-    # The sum of parts is close to the measure of the whole, not equal to it: verify, and give way.
-    for _ in range(64):
-        size = gauge.size(part(0, low))
-        if size <= room:
-            return low
-        low = min(low - 1, low * room // size)
-    return 0
+    return low

@@ -37,18 +37,27 @@ class Unusual:
     """How seldom: the share of the template's lines that are unlike it, 0 to 1, and above for numbers."""
 
 
-def group(data: bytes) -> list[list[int]]:
-    """Indexes of the lines of ``data`` (UTF-8, split at line feeds), by template, in order of appearance."""
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Indexes of lines that are alike. Both partitions are in order of appearance."""
+
+    forms: list[list[int]]
+    """Lines that differ in digits and hexadecimal letters only."""
+    templates: list[list[int]]
+    """Forms that differ in rare words are one template."""
+
+
+def group(data: bytes) -> Groups:
+    """The lines of ``data`` (UTF-8, split at line feeds) by form and by template."""
     forms: dict[bytes, list[int]] = {}
     for index, form in enumerate(data.translate(None, _DELETED).split(b"\n")):
-        found = forms.get(form)
-        if found is None:
+        members = forms.get(form)
+        if members is None:
             forms[form] = [index]
         else:
-            found.append(index)
-    if len(forms) <= _FEW_FORMS:
-        return list(forms.values())
-    return _merged(data, list(forms.values()))
+            members.append(index)
+    found = list(forms.values())
+    return Groups(found, found if len(found) <= _FEW_FORMS else _merged(data, found))
 
 
 def _merged(data: bytes, forms: list[list[int]]) -> list[list[int]]:
@@ -119,7 +128,7 @@ _KEEP_LINES = bytes(10 if byte == 10 else _DELIMITERS[byte] for byte in range(25
 def _look(column: list[bytes], rows: Sequence[int], found: dict[int, float]) -> None:
     """Note the rows whose value is rare in the column, or far from its other numbers."""
     count = len(column)
-    if column.count(column[0]) == count:
+    if column[0] == column[-1] and column.count(column[0]) == count:
         return
     values = Counter(column)
     if len(values) * 2 < count or len(values) <= 3:
@@ -142,11 +151,13 @@ def _look_at_numbers(column: list[bytes], rows: Sequence[int], found: dict[int, 
         spread = sorted([abs(value - median) for value in sample])[len(sample) // 2] * 1.4826
         if not 0 < spread < 1e300:
             return
-        numbers = [float(value.rstrip(_UNITS)) for value in column]
+        # Letters stand behind their number in the sample; elsewhere they may not, and are dropped.
+        bare = b" ".join(column).translate(None, _UNITS).split()
+        numbers = list(map(float, bare)) if len(bare) == count else []
     except (ValueError, OverflowError):
         return
     lowest, highest = median - _SPREADS * spread, median + _SPREADS * spread
-    if min(numbers) >= lowest and max(numbers) <= highest:
+    if not numbers or (min(numbers) >= lowest and max(numbers) <= highest):
         return
     far = [at for at, number in enumerate(numbers) if not lowest <= number <= highest]
     if len(far) > max(_PER_COLUMN, count // 50):

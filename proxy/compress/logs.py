@@ -80,18 +80,16 @@ def extract_log(task: Task) -> Reduction | None:
     data = task.text.encode("utf-8", "surrogatepass")
     raw = data.split(b"\n")
     groups = log_templates.group(data)
-    frequent = sorted(
-        (members for members in groups if len(members) > _RARE), key=lambda one: (-len(one), one[0])
-    )
-    alarms, more_alarms = _alarms(data, raw, lines, groups)
+    frequent = [members for members in groups.templates if len(members) > _RARE]
+    frequent.sort(key=lambda members: (-len(members), members[0]))
+    rare = [index for members in groups.templates if len(members) <= _RARE for index in members]
+    alarms, more_alarms = _alarms(raw, lines, groups)
     findings = _Findings(
         asked=_asked(task.query, task.text, lines),
         alarms=alarms,
         more_alarms=more_alarms,
         odd=_odd(raw, frequent),
-        rare=_isolated_first(
-            [i for members in groups if len(members) <= _RARE for i in members if lines[i].strip()]
-        ),
+        rare=_isolated_first([index for index in rare if lines[index].strip()]),
         frequent=[members[end] for end in (0, -1) for members in frequent],
     )
     notes = {
@@ -183,25 +181,13 @@ def _isolated_first(lines: list[int]) -> list[int]:
 
 
 def _alarms(
-    data: bytes, raw: Sequence[bytes], lines: Sequence[str], groups: Sequence[Sequence[int]]
+    raw: Sequence[bytes], lines: Sequence[str], groups: log_templates.Groups
 ) -> tuple[list[int], list[int]]:
-    """Lines that report something bad: one per template, the grave first; then the others, spread."""
-    suspects = _containing(data.lower(), raw)
-    if not suspects:
-        return [], []
-    template = [0] * len(lines)
-    for number, members in enumerate(groups):
-        for index in members:
-            template[index] = number
-    by_template: dict[int, list[int]] = {}
-    for index in suspects:
-        by_template.setdefault(template[index], []).append(index)
+    """Lines that report something bad: one per form, the grave first; then the others, spread."""
     alarming: list[tuple[int, int, list[int]]] = []
-    for members in by_template.values():
-        # All lines of a template say the same, so a few are enough to know how bad it is.
-        known = {index: _gravity(lines[index]) for index in members[:_CHECKED]}
-        members = [index for index in members if known.get(index, 1)]
-        worst = max(known.values())
+    for members in _suspects(raw, groups.forms):
+        # All lines of a form say the same but for numbers, so a few tell how bad it is.
+        worst = max(_gravity(lines[index]) for index in members[:_CHECKED])
         if worst:
             alarming.append((-worst, len(members), members))
     alarming.sort()
@@ -210,17 +196,19 @@ def _alarms(
     return first, others
 
 
-def _containing(lowered: bytes, raw: Sequence[bytes]) -> list[int]:
-    """Indexes of the lines that contain an alarming word, in order."""
-    ends = list(accumulate([len(line) + 1 for line in raw]))
+def _suspects(raw: Sequence[bytes], forms: Sequence[list[int]]) -> list[list[int]]:
+    """Forms that contain an alarming word, in order."""
+    lowered = [raw[members[0]].lower() for members in forms]
+    text = b"\n".join(lowered)
+    ends = list(accumulate([len(line) + 1 for line in lowered]))
     found: set[int] = set()
     for word in _ALARMS:
-        at = lowered.find(word)
+        at = text.find(word)
         while at >= 0:
             line = bisect_right(ends, at)
             found.add(line)
-            at = lowered.find(word, ends[line])
-    return sorted(found)
+            at = text.find(word, ends[line])
+    return [forms[number] for number in sorted(found)]
 
 
 def _gravity(line: str) -> int:
