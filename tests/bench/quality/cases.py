@@ -53,23 +53,24 @@ def kept(case: Case, sent: str) -> bool:
 
 
 def parsed(text: str) -> Any:
-    """The JSON value, ``None`` when it is not JSON."""
+    """The JSON value, of JSON Lines the list of theirs, ``None`` when it is neither."""
     try:
         return json.loads(text)
+    except RecursionError:
+        return None
+    except ValueError:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) < 2:
+            return None
+    try:
+        return [json.loads(line) for line in lines]
     except (ValueError, RecursionError):
         return None
 
 
 def is_json(text: str) -> bool:
     """One JSON value, or one on every line."""
-    try:
-        json.loads(text)
-    except RecursionError:
-        return True
-    except ValueError:
-        lines = [line for line in text.splitlines() if line.strip()]
-        return len(lines) > 1 and all(parsed(line) is not None for line in lines)
-    return True
+    return text.strip() == "null" or parsed(text) is not None
 
 
 def _has(found: dict[str, Any], members: tuple[tuple[str, Any], ...]) -> bool:

@@ -6,6 +6,7 @@ import base64
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 from tests.bench.quality.cases import Case, Check
 
@@ -265,18 +266,18 @@ def logs(size: int, *, query: bool, shape: str) -> list[Case]:
                 room -= len(line) + 1
             place = rng.randrange(len(lines) // 4, len(lines) * 3 // 4)
             lines[place] = plant(everyday, rng, place)
-            wanted = answer or lines[place]
-            asked = question or "which line has an unusual value?"
-            cases.append(
-                Case(
-                    shape,
-                    "\n".join(lines) + "\n",
-                    asked if query else "",
-                    (wanted,),
-                    json=format_name == "json lines",
-                    name=f"{format_name}, {kind}",
-                )
+            case = Case(
+                shape,
+                "\n".join(lines) + "\n",
+                (question or "which line has an unusual value?") if query else "",
+                (answer or lines[place],),
+                json=format_name == "json lines",
+                name=f"{format_name}, {kind}",
             )
+            if case.json:  # white space between the members may differ
+                members = tuple(json.loads(lines[place]).items())
+                case = replace(case, check=Check.ROW, members=members)
+            cases.append(case)
     return cases
 
 
@@ -341,6 +342,18 @@ def adversarial() -> list[Case]:
             "Who last serviced the pump in hall 5?",
             ("hall 5 was last serviced by Lindqvist",),
             name="near-duplicates",
+        ),
+        Case(
+            "adversarial",
+            "\n\n".join(
+                f"{paragraph} The spare key of {rng.choice(_OBJECTS)} was {rng.choice(_VERBS)}."
+                if number != 97
+                else f"{paragraph} {answer}"
+                for number, paragraph in enumerate(filler)
+            ),
+            question,
+            (answer,),
+            name="among sentences like it",
         ),
         Case(
             "adversarial",

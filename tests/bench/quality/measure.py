@@ -68,10 +68,18 @@ class Tally:
 class Bench:
     """All columns side by side."""
 
-    def __init__(self, gauge: Gauge, peers: Mapping[str, Peer], product: Product | None) -> None:
+    def __init__(
+        self,
+        gauge: Gauge,
+        peers: Mapping[str, Peer],
+        product: Product | None,
+        *,
+        baselines: bool = True,
+    ) -> None:
         self.gauge = gauge
         self.product = product
-        self._baselines = Baselines(gauge)
+        self._chance = Baselines(gauge).chance
+        self._baselines = Baselines(gauge).methods() if baselines else {}
         self._peers = dict(peers)
         self.problems: dict[str, str] = {}
         """Why a peer's column ends."""
@@ -80,7 +88,7 @@ class Bench:
     def columns(self) -> list[str]:
         """Names of the methods, mms first."""
         first = [PRODUCT] if self.product else []
-        return [*first, *self._baselines.methods(), *self._peers]
+        return [*first, *self._baselines, *self._peers]
 
     def retained(self, cases: Sequence[Case], budget: Budget) -> tuple[dict[str, float], Tally]:
         """Per column the share of answers that survived; and everything about mms."""
@@ -106,14 +114,14 @@ class Bench:
 
     def _others(self) -> Iterable[tuple[str, Method]]:
         return [
-            *self._baselines.methods().items(),
+            *self._baselines.items(),
             *((name, peer) for name, peer in self._peers.items() if name not in self.problems),
         ]
 
     def _theirs(
         self, name: str, method: Method, case: Case, tokens: int, seeds: Sequence[int] = SEEDS
     ) -> float:
-        methods = [self._baselines.chance(seed) for seed in seeds] if name == "random" else [method]
+        methods = [self._chance(seed) for seed in seeds] if name == "random" else [method]
         hits = 0
         for one in methods:
             try:
