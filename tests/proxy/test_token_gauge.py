@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+import toktok
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,25 +36,50 @@ def test_it_measures_tokens_for_strategies(gauge: TokenGauge) -> None:
 
 
 def test_a_long_text_is_counted_once_until_forgotten(gauge: TokenGauge) -> None:
-    counted: list[int] = []
-    real = gauge._count
+    counted: list[str] = []
+    real = gauge._one
 
-    def count(texts: list[str], *rest: object, **named: object) -> list[int]:
-        counted.append(len(texts))
-        return real(texts, *rest, **named)
+    def count(text: str) -> int:
+        counted.append(text)
+        return real(text)
 
     text = "some words " * 1000
     gauge.forget()
-    gauge._count = count
+    gauge._one = count
     try:
         first = gauge.size(text)
         assert (gauge.size(text), list(gauge.sizes([text]))) == (first, [first])
-        assert counted == [1]
+        assert len(counted) == 1
         gauge.forget()
         assert gauge.size(text) == first
-        assert counted == [1, 1]
+        assert len(counted) == 2
     finally:
-        gauge._count = real
+        gauge._one = real
+
+
+@pytest.mark.parametrize("count", [2, 299, 300, 1000])
+def test_many_texts_measure_what_each_of_them_does(gauge: TokenGauge, count: int) -> None:
+    texts = [f"text number {number} of some" for number in range(count - 1)]
+    for last in ("", "\ud800", "<|endoftext|>"):
+        assert list(gauge.sizes([*texts, last])) == [gauge.size(text) for text in [*texts, last]]
+
+
+class OnlyBatches:
+    """The package's tokenizer without the method that the gauge prefers."""
+
+    def __init__(self, real: Any) -> None:
+        self.count_batch = real.count_batch
+
+
+def test_it_counts_without_what_the_package_keeps_to_itself(
+    monkeypatch: pytest.MonkeyPatch, gauge: TokenGauge
+) -> None:
+    texts = ["hello world", "a\ud800b", "", "x" * 1000]
+    real = toktok._encoding
+    monkeypatch.setattr(toktok, "_encoding", lambda name: OnlyBatches(real(name)))
+    other = TokenGauge()
+    assert other._one is not gauge._one
+    assert [other.size(text) for text in texts] == [gauge.size(text) for text in texts]
 
 
 def test_the_memory_is_bounded(gauge: TokenGauge) -> None:
