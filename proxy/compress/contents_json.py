@@ -62,11 +62,12 @@ class JsonOutline:
         self._children: dict[int, list[Child]] = {}
         self._titles: dict[int, str] = {}
 
-    def children(self, start: int) -> list[Child]:
-        """The values directly inside of the one at ``start``. Raises `NotJson`."""
-        found = self._children.get(start)
+    def children(self, whole: Child) -> list[Child]:
+        """The values directly inside of a value. Raises `NotJson`."""
+        found = self._children.get(whole.start)
         if found is None:
-            found = self._children[start] = list(children(self.text, start))
+            found = list(children(self.text, whole.start, whole.end))
+            self._children[whole.start] = found
         return found
 
     def title(self, child: Child) -> str:
@@ -115,7 +116,7 @@ class JsonContents:
         notes: list[str] = []
         keys: set[str] = set()
         waiting: list[tuple[int, Child]] = []
-        found = self.outline.children(whole.start)
+        found = self.outline.children(whole)
         crowded = len(found) > self.shape.groups
         for place, child in enumerate(found):
             keys.add(child.key)

@@ -152,14 +152,14 @@ def _places(laid_out: str, lines: Sequence[int]) -> list[str]:
         offsets.append(skip_space(laid_out, at))
     found = ["json:"] * len(offsets)
     try:
-        waiting = [(root(laid_out)[0], "", range(len(offsets)))]
+        waiting = [(*root(laid_out), "", range(len(offsets)))]
         while waiting:
-            start, pointer, inside = waiting.pop()
+            start, end, pointer, inside = waiting.pop()
             if pointer.count("/") >= _DEEPEST_PLACE:
                 continue
             is_array = laid_out[start] == "["
             index = inside.start
-            for place, child in enumerate(children(laid_out, start)):
+            for place, child in enumerate(children(laid_out, start, end)):
                 while index < inside.stop and offsets[index] <= child.start:
                     index += 1
                 begun = index
@@ -169,7 +169,7 @@ def _places(laid_out: str, lines: Sequence[int]) -> list[str]:
                     name = pointer_to(pointer, child.key, place, is_array)
                     found[begun:index] = [f"json:{name}"] * (index - begun)
                     if "#" not in name:
-                        waiting.append((child.start, name, range(begun, index)))
+                        waiting.append((child.start, child.end, name, range(begun, index)))
                 if index == inside.stop:
                     break
     except NotJson:

@@ -46,7 +46,7 @@ def json_sections(text: str) -> tuple[Section, ...]:
 
 def _inside(text: str, container: _Container) -> list[Section]:
     """The parts of one container, those of a large one with their own parts."""
-    found = list(children(text, container.start))
+    found = list(children(text, container.start, container.end))
     is_array = text[container.start] == "["
     level = container.level + 1
     parts: list[Section] = []
@@ -104,7 +104,7 @@ def describe(text: str, child: Child) -> str:
     if opening == "{":
         keys: list[str] = []
         count = 0
-        for member in children(text, child.start):
+        for member in children(text, child.start, child.end):
             count += 1
             if count <= 4:
                 keys.append(one_line(member.key, 20))
@@ -113,7 +113,7 @@ def describe(text: str, child: Child) -> str:
     if opening == "[":
         first: Child | None = None
         count = 0
-        for item in children(text, child.start):
+        for item in children(text, child.start, child.end):
             first = first or item
             count += 1
         return f"{plural(count, 'item')}, first: {_preview(text, first)}" if first else "no items"

@@ -7,27 +7,20 @@ an id that does not exist is answered with the ones that do.
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
-from itertools import islice
 
-from proxy.compress.json_spans import Child, NotJson, children, escaped, root, unescaped
+from proxy.compress.json_pointer import find_value
 from proxy.compress.lines import count_lines, start_of_line
 from proxy.compress.matches import find_matches
 from proxy.compress.model import ContentType
 from proxy.compress.notices import plural
 from proxy.compress.sections import sections
-from proxy.compress.titles import one_line
+from proxy.compress.titles import nearest, quote
 from proxy.compress.xml_sections import xml_children
 
 _LINES = re.compile(r"(\d{1,12})(-(\d{0,12}))?")
 _RANGE = re.compile(r"(\d{1,12})-(\d{1,12})")
-_INDEX = re.compile(r"0|[1-9]\d{0,11}")
-_NAMED = 6
-"""Ids that are named when one is unknown."""
-_COMPARED = 400
-"""Names that are looked at to find the nearest ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +48,8 @@ def resolve(text: str, content: ContentType, section: str) -> Spans | Unknown:
     if colon and kind == "grep":
         return _search(text, rest)
     if colon and kind == "json":
-        return _pointer(text, rest)
+        found = find_value(text, rest)
+        return Unknown(found) if isinstance(found, str) else [found]
     if colon and kind == "xml":
         return _element(text, rest.strip())
     return _name(text, content, section)
@@ -66,7 +60,7 @@ def _lines(text: str, wanted: str) -> Spans | Unknown:
     match = _LINES.fullmatch(wanted)
     if match is None:
         return Unknown(
-            f"lines:{_quote(wanted)} is no range of lines; write lines:40-80, lines:40 or lines:40-."
+            f"lines:{quote(wanted)} is no range of lines; write lines:40-80, lines:40 or lines:40-."
         )
     total = count_lines(text)
     first = int(match[1])
@@ -92,7 +86,7 @@ def _characters(text: str, wanted: str) -> Spans | Unknown:
     total = len(text)
     if match is None:
         return Unknown(
-            f"chars:{_quote(wanted)} is no range; write chars:0-4000 (the end is not included)."
+            f"chars:{quote(wanted)} is no range; write chars:0-4000 (the end is not included)."
         )
     start, end = int(match[1]), min(int(match[2]), total)
     if start >= end:
@@ -108,102 +102,6 @@ def _search(text: str, wanted: str) -> Spans | Unknown:
     return [(window.start, window.end) for window in find_matches(text, wanted).windows]
 
 
-def _pointer(text: str, pointer: str) -> Spans | Unknown:
-    """A value by JSON Pointer, or a range of items or members at its end."""
-    try:
-        start, end = root(text)
-        steps = pointer.removeprefix("/").split("/") if pointer else []
-        if pointer == "/" and not any(child.key == "" for child in children(text, start)):
-            steps = []  # strictly a member without a name; where there is none, the whole is meant
-        done = "json:"
-        for place, step in enumerate(steps):
-            found = _step(text, start, step, done, is_last=place == len(steps) - 1)
-            if isinstance(found, Unknown):
-                return found
-            start, end = found
-            done += "/" + step
-        return [(start, end)]
-    except NotJson:
-        return Unknown(
-            "This text is no JSON, or breaks off; use lines:1-80, grep:TEXT or its sections' ids."
-        )
-
-
-def _step(
-    text: str, start: int, step: str, done: str, *, is_last: bool
-) -> tuple[int, int] | Unknown:
-    """From a container to the value or range that one step names. ``done``: the id of the container."""
-    opening = text[start]
-    if opening == "[":
-        return _item(text, start, step, done, is_last=is_last)
-    if opening == "{":
-        wanted = unescaped(step)
-        for child in children(text, start):
-            if child.key == wanted:
-                return child.start, child.end
-        base, mark, positions = step.rpartition("#")
-        match = _RANGE.fullmatch(positions)
-        if is_last and mark and match is not None:
-            inner = start if not base else _step(text, start, base, done, is_last=False)
-            if isinstance(inner, tuple):
-                inner = inner[0]
-            if isinstance(inner, int) and text[inner] in "[{":
-                return _range(text, inner, match, f"{done}/{base}" if base else done)
-        return _no_member(text, start, wanted, done)
-    return Unknown(f"{done} is a plain value with nothing inside it; ask for {done} itself.")
-
-
-def _item(
-    text: str, start: int, step: str, done: str, *, is_last: bool
-) -> tuple[int, int] | Unknown:
-    match = _RANGE.fullmatch(step)
-    if match is not None and is_last:
-        return _range(text, start, match, done)
-    if _INDEX.fullmatch(step):
-        wanted = int(step)
-        found = next(islice(children(text, start), wanted, None), None)
-        if found is not None:
-            return found.start, found.end
-    count = sum(1 for _ in children(text, start))
-    if not count:
-        return Unknown(f"{done} has no items.")
-    return Unknown(
-        f"{done}/{_quote(step)} does not exist: {done} has {plural(count, 'item')}, "
-        f"{done}/0 to {done}/{count - 1}, also as a range: {done}/0-{count - 1}."
-    )
-
-
-def _range(text: str, start: int, match: re.Match[str], done: str) -> tuple[int, int] | Unknown:
-    """From the first to the last of some neighbours, as they stand, without the brackets around all."""
-    first, last = int(match[1]), int(match[2])
-    if last < first:
-        return Unknown(f"The range {match[0]} ends before it begins; did you mean {last}-{first}?")
-    begins: Child | None = None
-    ends: Child | None = None
-    count = 0
-    for child in children(text, start):
-        if count == first:
-            begins = child
-        if count >= first:
-            ends = child
-        count += 1
-        if count > last:
-            break
-    if begins is None or ends is None:
-        return Unknown(
-            f"{done} has only {plural(count, 'entry')}, counted from 0; {first:,} is beyond them."
-        )
-    return begins.outer, ends.end
-
-
-def _no_member(text: str, start: int, wanted: str, done: str) -> Unknown:
-    names = [child.key for child in islice(children(text, start), _COMPARED)]
-    if not names:
-        return Unknown(f"{done} has no members.")
-    shown = ", ".join(f"{done}/{_quote(escaped(name))}" for name in _nearest(wanted, names))
-    return Unknown(f"{done} has no member {_quote(wanted)}; it has, for example: {shown}.")
-
-
 def _element(text: str, wanted: str) -> Spans | Unknown:
     match = _LINES.fullmatch(wanted)
     if not wanted:
@@ -215,7 +113,7 @@ def _element(text: str, wanted: str) -> Spans | Unknown:
         )
     if match is None or not 1 <= int(match[1]) <= len(found):
         return Unknown(
-            f"xml:{_quote(wanted)} does not exist; the outermost element has "
+            f"xml:{quote(wanted)} does not exist; the outermost element has "
             f"{plural(len(found), 'child element')}: xml:1-{len(found)}, counted from 1."
         )
     first = int(match[1])
@@ -238,20 +136,8 @@ def _name(text: str, content: ContentType, section: str) -> Spans | Unknown:
             folded = [part for part in parts if part.id.casefold() == section.casefold()]
             if len(folded) == 1:
                 return [(folded[0].start, folded[0].end)]
-    shown = ", ".join(_nearest(section, tried)) or "none"
+    shown = ", ".join(nearest(section, tried)) or "none"
     return Unknown(
-        f"There is no section {_quote(section)}; there are: {shown}. "
+        f"There is no section {quote(section)}; there are: {shown}. "
         "Also possible: lines:1-80, grep:TEXT, chars:0-4000."
     )
-
-
-def _nearest(wanted: str, names: list[str]) -> list[str]:
-    """Those that are spelled alike first, then the first ones."""
-    names = names[:_COMPARED]
-    near = difflib.get_close_matches(wanted[:100], [name[:100] for name in names], _NAMED, 0.5)
-    rest = [name for name in names if name not in near]
-    return (near + rest)[:_NAMED]
-
-
-def _quote(text: str) -> str:
-    return one_line(text, 60)

@@ -34,11 +34,11 @@ _HEADING = re.compile(
     r"|(?P<under>=+|-{2,})[ \t]*(?=\n|\Z))"
 )
 _HTML_HEADING = re.compile(
-    r"<h(?P<depth>[1-6])(?=[\s>])[^>]{0,1000}>(?P<title>.{0,600}?)</h(?P=depth)\s*>",
-    re.IGNORECASE | re.DOTALL,
+    r"<[hH](?P<depth>[1-6])(?=[\s>])[^>]{0,1000}>(?P<title>.{0,600}?)</[hH](?P=depth)\s*>",
+    re.DOTALL,
 )
 _TAG = re.compile(r"<[^<>]{0,1000}>")
-_DIFF_FILE = re.compile(r"(?:\A|\n)(?:diff --git |Index: |--- (?=[^\n]*\n\+\+\+ ))(?P<name>[^\n]*)")
+_DIFF_FILE = re.compile(r"\n(?:diff --git |Index: |--- (?=[^\n]*\n\+\+\+ ))(?P<name>[^\n]*)")
 _DEFINITION = re.compile(
     r"\n(?=(?:export |default |pub(?:\([a-z]+\))? |public |private |protected |internal |static |final "
     r"|abstract |async |unsafe |override |inline |extern )*"
@@ -80,8 +80,7 @@ def _markdown(text: str) -> list[_Start]:
     """Headings outside of fenced code."""
     found: list[_Start] = []
     fence = ""
-    padded = text if text.startswith("\n") else "\n" + text
-    shift = len(padded) - len(text)
+    padded = "\n" + text
     for match in _HEADING.finditer(padded):
         kind = match.lastgroup
         mark = match["fence"]
@@ -97,11 +96,11 @@ def _markdown(text: str) -> list[_Start]:
             if heading is not None:
                 at, title = heading
                 found.append(
-                    _Start(at - shift, 1 if match["under"][0] == "=" else 2, title, slug(title))
+                    _Start(at - 1, 1 if match["under"][0] == "=" else 2, title, slug(title))
                 )
         else:
             title = (match["title"] or "").rstrip(" \t\r#")
-            at = match.start() + 1 - shift
+            at = match.start()
             found.append(_Start(at, len(match["marks"]), title, slug(title)))
     return found
 
@@ -130,11 +129,8 @@ def _html(text: str) -> list[_Start]:
 
 def _diff(text: str) -> list[_Start]:
     found: list[_Start] = []
-    skipped = -1
-    for match in _DIFF_FILE.finditer(text):
-        at = match.start() + (1 if match.group().startswith("\n") else 0)
-        if at == skipped:
-            continue
+    for match in _DIFF_FILE.finditer("\n" + text):
+        at = match.start()  # the added line feed makes up for the one that is not counted
         if text.startswith("--- ", at):
             inside = found and text.find("\n@@", found[-1].at, at) < 0
             if inside and not text.startswith("--- ", found[-1].at):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Sequence
 
 LONGEST_TITLE = 72
 """Characters."""
 _LONGEST_SLUG = 48
+_NAMED = 6
+"""Names that are told when one is unknown."""
+_COMPARED = 400
+"""Names that are looked at to find the nearest ones."""
 _NOT_A_WORD = re.compile(r"[\W_]+")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")
 _GRAMMAR = ("lines:", "chars:", "grep:", "json:", "xml:")
@@ -39,3 +45,16 @@ def unique(name: str, taken: dict[str, int]) -> str:
     taken[name] = count
     taken[numbered] = 1
     return numbered
+
+
+def nearest(wanted: str, names: Sequence[str]) -> list[str]:
+    """Names to suggest for an unknown one: those that are spelled alike first, then the first ones."""
+    names = names[:_COMPARED]
+    near = difflib.get_close_matches(wanted[:100], [name[:100] for name in names], _NAMED, 0.5)
+    rest = [name for name in names if name not in near]
+    return (near + rest)[:_NAMED]
+
+
+def quote(text: str) -> str:
+    """What somebody sent, as it is quoted in an error: one short line."""
+    return one_line(text, 60)

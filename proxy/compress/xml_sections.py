@@ -16,9 +16,8 @@ from proxy.compress.titles import one_line
 _MOST = 60
 _GROUPS = 30
 _TAG = re.compile(
-    r"<(?:!--(?:[^-]|-(?!->))*+(?:-->|\Z)|!\[CDATA\[(?:[^\]]|\](?!\]>))*+(?:\]\]>|\Z)|[?!][^>]*+>"
-    r"|(?P<close>/)?(?P<name>[A-Za-z_][^\s/<>]*+)"
-    r"(?P<rest>(?:[^<>\"'/]|\"[^\"<]*+\"|'[^'<]*+'|/(?!>))*+)(?P<empty>/)?>)"
+    r"<(?:!--[\s\S]*?(?:-->|\Z)|!\[CDATA\[[\s\S]*?(?:\]\]>|\Z)|[?!][^>]*+>"
+    r"|[A-Za-z_/][^<>\"']*+(?:(?:\"[^\"<]*+\"|'[^'<]*+')[^<>\"']*+)*+>)"
 )
 
 
@@ -38,24 +37,24 @@ def xml_children(text: str) -> list[XmlChild]:
     begun = 0
     title = ""
     for tag in _TAG.finditer(text):
-        name = tag["name"]
-        if name is None:
-            continue
-        if tag["close"]:
+        start, end = tag.span()
+        kind = text[start + 1]
+        if kind == "/":
             depth -= 1
             if depth == 1:
-                found.append(XmlChild(title, begun, tag.end()))
+                found.append(XmlChild(title, begun, end))
             elif depth <= 0:
                 break
-            continue
-        if depth == 1:
-            begun, title = tag.start(), one_line(name + tag["rest"][:100], 60)
-            if tag["empty"]:
-                found.append(XmlChild(title, begun, tag.end()))
-        if not tag["empty"]:
-            depth += 1
-        elif depth == 0:
-            break
+        elif kind not in "!?":
+            empty = text[end - 2] == "/"
+            if depth == 1:
+                begun, title = start, one_line(text[start + 1 : min(end - 1, start + 120)], 60)
+                if empty:
+                    found.append(XmlChild(title.removesuffix("/").rstrip(), begun, end))
+            if not empty:
+                depth += 1
+            elif depth == 0:
+                break
     return found
 
 
