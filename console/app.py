@@ -29,12 +29,15 @@ from console.following import Following
 from console.palette import ActionCommands
 from console.safe import safe, safe_line
 from console.screens.base import MainScreen
-from console.state import ConsoleState, News
+from console.state import SAVINGS_DAYS, ConsoleState, News, SavingsTaken
 from console.station import Station, StationUnavailable
 from proxy.commands import Command, CommandResult, ReconnectUpstream
 from proxy.events import SettingsApplied, StationStopping
+from proxy.model import CallRecord
 
 PAINTS_PER_SECOND = 8.0
+SAVINGS_REST_SECONDS = 5.0
+"""The ledger is asked for again after so long, while a screen shows it."""
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
@@ -75,6 +78,12 @@ def _config() -> Screen[None]:
     return ConfigScreen()
 
 
+def _savings() -> Screen[None]:
+    from console.screens.savings import SavingsScreen
+
+    return SavingsScreen()
+
+
 def _local_zone() -> tzinfo:
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
@@ -111,6 +120,7 @@ class ConsoleApp(App[QuitChoice]):
         keys.UPSTREAMS: _upstreams,
         keys.CALLS: _calls,
         keys.CONFIG: _config,
+        keys.SAVINGS: _savings,
     }
     DEFAULT_MODE = keys.OVERVIEW
 
@@ -146,6 +156,7 @@ class ConsoleApp(App[QuitChoice]):
         self.wanted_filter: str | None = None
         """The Calls screen takes this filter over and clears this."""
         self._leaving = False
+        self._savings_asked_at: float | None = None
         for one in (theme.DARK, theme.LIGHT):
             self.register_theme(one)
         chosen, self._theme_problem = theme.choose(self._settings.theme, self.available_themes)
@@ -305,6 +316,19 @@ class ConsoleApp(App[QuitChoice]):
 
         self.run_worker(work, group="deeds", exit_on_error=False)
 
+    def want_savings(self) -> None:
+        """A screen shows the ledger: ask for it unless it was asked for lately."""
+        asked = self._savings_asked_at
+        now = self.now()
+        if self.state.stale or (asked is not None and now - asked < SAVINGS_REST_SECONDS):
+            return
+        self._savings_asked_at = now
+        self.fetch(
+            lambda: self.station.savings(SAVINGS_DAYS),
+            lambda view: self.learn(SavingsTaken(view)),
+            group="savings",
+        )
+
     def say(self, text: str, *, title: str = "", bad: bool = False) -> None:
         """A notice that goes away by itself; an error stays longer."""
         self.notify(
@@ -324,6 +348,29 @@ class ConsoleApp(App[QuitChoice]):
         """Show calls that match these filter words."""
         self.wanted_filter = words
         self._go_and_draw(keys.CALLS)
+
+    def open_held(self) -> None:
+        """Browse the held texts."""
+        from console.screens.held import HeldScreen
+
+        if self.current_mode != keys.SAVINGS:
+            self.action_go(keys.SAVINGS)
+        if not isinstance(self.screen, HeldScreen):
+            self.push_screen(HeldScreen())
+
+    def open_held_text(self, key: str) -> None:
+        """Show one held text, on top of the present screen."""
+        from console.screens.held_text import HeldTextScreen
+
+        if not isinstance(self.screen, HeldTextScreen):
+            self.push_screen(HeldTextScreen(key))
+
+    def open_what_if(self, record: CallRecord) -> None:
+        """Try other settings on one call's answer, on top of the present screen."""
+        from console.screens.what_if import WhatIfScreen
+
+        if not isinstance(self.screen, WhatIfScreen):
+            self.push_screen(WhatIfScreen(record))
 
     def _go_and_draw(self, screen_id: str) -> None:
         self.action_go(screen_id)

@@ -41,7 +41,12 @@ def tokens(value: int) -> str:
 
 
 def brief(value: int) -> str:
-    """A number in at most five cells, for the edge of a chart: ``980``, ``9.8k``, ``48k``."""
+    """A number in at most five cells, for the edge of a chart: ``980``, ``9.8k``, ``48k``.
+
+    A negative one takes one more.
+    """
+    if value < 0:
+        return "-" + brief(-value)
     return count(value) if value < 1000 or value >= 100_000 else _scaled(value / 1000) + "k"
 
 

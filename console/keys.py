@@ -21,6 +21,10 @@ UPSTREAM = "upstream"
 CALLS = "calls"
 CALL = "call"
 CONFIG = "config"
+SAVINGS = "savings"
+HELD = "held"
+HELD_TEXT = "held_text"
+WHAT_IF = "what_if"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ SCREENS: tuple[ScreenName, ...] = (
     ScreenName(UPSTREAMS, "2", "Upstreams"),
     ScreenName(CALLS, "3", "Calls"),
     ScreenName(CONFIG, "4", "Config"),
+    ScreenName(SAVINGS, "5", "Savings"),
 )
 """The main screens in the order of their numbers."""
 
@@ -69,6 +74,10 @@ TITLES: Mapping[str, str] = {
     CALLS: "Calls",
     CALL: "one call",
     CONFIG: "Config",
+    SAVINGS: "Savings",
+    HELD: "held texts",
+    HELD_TEXT: "one held text",
+    WHAT_IF: "what-if",
 }
 """How help calls a scope."""
 
@@ -115,6 +124,7 @@ REGISTRY: tuple[Action, ...] = (
     Action("overview.import", "i", "import", "Import", "import servers of hosts", OVERVIEW, 60),
     Action("overview.demo", "d", "demo", "Demo", "start the bundled demo", OVERVIEW, 60),
     Action("overview.copy", "y", "copy", "Copy", "copy the snippet that is shown", OVERVIEW, 0),
+    Action("overview.savings", "s", "savings", "Savings", "tokens saved, in full", OVERVIEW, 55),
     Action("upstreams.filter", "slash", "filter", "Filter", "show names like this", UPSTREAMS, 80),
     Action(
         "upstreams.reconnect",
@@ -162,8 +172,37 @@ REGISTRY: tuple[Action, ...] = (
     Action("calls.follow", "f", "follow", "Follow", "keep the newest call in view", CALLS, 65),
     Action("calls.errors", "e", "errors", "Errors", "only calls that failed, and back", CALLS, 64),
     Action("calls.older", "o", "older", "Older", "read 500 older calls", CALLS, 45),
+    Action(
+        "calls.what_if",
+        "w",
+        "what_if",
+        "What-if",
+        "its answer under other settings",
+        CALLS,
+        63,
+    ),
     Action("calls.copy", "y", "copy", "Copy", "copy the row", CALLS, 40),
-    Action("call.copy", "y", "copy_result", "Copy result", "copy what came back", CALL, 60),
+    Action(
+        "call.original",
+        "o",
+        "original",
+        "Original",
+        "the answer as the upstream sent it, and back to what the agent got",
+        CALL,
+        70,
+    ),
+    Action(
+        "call.sides",
+        "s",
+        "sides",
+        "Before/after",
+        "both side by side, cut lines marked, and back",
+        CALL,
+        69,
+    ),
+    Action("call.what_if", "w", "what_if", "What-if", "the answer under other settings", CALL, 68),
+    Action("call.held", "h", "held", "Held", "the held text of this answer", CALL, 50),
+    Action("call.copy", "y", "copy_result", "Copy", "copy the answer that is shown", CALL, 60),
     Action("call.copy_arguments", "a", "copy_arguments", "Copy arguments", "copy it", CALL, 59),
     Action("call.newer", "n", "newer", "Newer", "the next call of the list", CALL, 40),
     Action("call.previous", "b", "older", "Before", "the call before it", CALL, 40),
@@ -173,6 +212,47 @@ REGISTRY: tuple[Action, ...] = (
     Action("config.changed", "c", "changed", "Changed", "only what is not default", CONFIG, 66),
     Action("config.reload", "r", "reload", "Reload", "read the files again now", CONFIG, 65),
     Action("config.copy", "y", "copy", "Copy", "copy key and value", CONFIG, 40),
+    Action("savings.tools", "t", "tools", "Tools", "sums per tool", SAVINGS, 72),
+    Action("savings.servers", "s", "servers", "Servers", "sums per server", SAVINGS, 71),
+    Action("savings.days", "d", "days", "Days", "sums per day", SAVINGS, 70),
+    Action("savings.range", "r", "range", "Range", "7 days, 30 days, all time", SAVINGS, 69),
+    Action("savings.held", "h", "held", "Held texts", "browse the held texts", SAVINGS, 75),
+    Action(
+        "savings.clear_cache",
+        "C",
+        "clear_cache",
+        "Clear cache",
+        "forget answers kept to be given again (asks)",
+        SAVINGS,
+        41,
+    ),
+    Action("savings.copy", "y", "copy", "Copy", "copy the table", SAVINGS, 40),
+    Action("held.filter", "slash", "filter", "Filter", "part of a name or a key", HELD, 80),
+    Action("held.copy_key", "c", "copy_key", "Copy key", "copy the key", HELD, 60),
+    Action("held.copy", "y", "copy", "Copy text", "copy the text", HELD, 61),
+    Action("held.drop", "X", "drop", "Drop", "delete it for good (asks)", HELD, 62),
+    Action("held.reload", "r", "reload", "Reload", "ask the station again", HELD, 40),
+    Action("held_text.copy_key", "c", "copy_key", "Copy key", "copy the key", HELD_TEXT, 60),
+    Action("held_text.copy", "y", "copy", "Copy text", "copy the text", HELD_TEXT, 61),
+    Action("held_text.drop", "X", "drop", "Drop", "delete it for good (asks)", HELD_TEXT, 62),
+    Action("what_if.apply", "A", "apply", "Apply", "write it to the settings (asks)", WHAT_IF, 80),
+    Action(
+        "what_if.strategies",
+        "s",
+        "strategies",
+        "Strategies",
+        "choose which strategies to try",
+        WHAT_IF,
+        75,
+    ),
+    Action(
+        "what_if.more", "plus,equals_sign", "more", "Budget+", "the next larger budget", WHAT_IF, 74
+    ),
+    Action("what_if.less", "minus", "less", "Budget\u2212", "the next smaller budget", WHAT_IF, 73),
+    Action("what_if.budget", "b", "budget", "Type it", "type a budget in tokens", WHAT_IF, 60),
+    Action("what_if.query", "e", "query", "Query", "type what is looked for", WHAT_IF, 61),
+    Action("what_if.facts", "f", "facts", "Facts/text", "missing facts or the text", WHAT_IF, 62),
+    Action("what_if.copy", "y", "copy", "Copy", "copy the variant's text", WHAT_IF, 40),
 )
 """All actions. Within what works on one screen no key appears twice (a test holds that)."""
 
@@ -191,6 +271,9 @@ _NAMES = {
     "space": "Space",
     "tab": "Tab",
     "f1": "F1",
+    "plus": "+",
+    "equals_sign": "=",
+    "minus": "-",
 }
 
 

@@ -53,6 +53,17 @@ class ActionCommands(Provider):
         for action in keys.actions(keys.EVERYWHERE):
             if action.id.startswith("go."):
                 yield self._of(action, "go", app.run_action)
+        yield Entry(
+            "savings: held texts", "browse the whole answers behind what was cut", app.open_held
+        )
+        cut = next((one for one in reversed(app.state.calls) if one.held_key), None)
+        if cut is not None:
+            name = safe_line(f"{cut.upstream}.{cut.tool}", 80)
+            yield Entry(
+                f"what-if: last cut answer, #{cut.id} {name}",
+                "the same answer under other strategies and budgets",
+                partial(app.open_what_if, cut),
+            )
         for view in app.state.upstreams:
             name = safe_line(view.name, 60)
             yield Entry(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from heapq import merge
 
+from proxy.answer_model import SavingsView
 from proxy.events import (
     CallsRecorded,
     Event,
@@ -40,6 +41,9 @@ from proxy.model import (
 
 MAX_CALLS = 10_000
 """So many finished calls are kept for the Calls screen; older ones are in the store."""
+
+SAVINGS_DAYS = 7
+"""Local days of the ledger that the Overview shows, today included."""
 
 _FAULTS = (Outcome.ERROR, Outcome.TIMEOUT, Outcome.UPSTREAM_LOST)
 _NOTHING = Totals()
@@ -88,7 +92,14 @@ class LinkLost:
     reason: str
 
 
-News = Event | SnapshotTaken | CallsLoaded | LinkLost
+@dataclass(frozen=True, slots=True)
+class SavingsTaken:
+    """The station told the ledger of the last days."""
+
+    view: SavingsView
+
+
+News = Event | SnapshotTaken | CallsLoaded | LinkLost | SavingsTaken
 """Everything that changes what the console knows."""
 
 
@@ -124,6 +135,8 @@ class ConsoleState:
     """How many problems a snapshot reports, also when they were found before we listened."""
     settings_version: int = 0
     """Rises when the settings or their problems changed: time to ask for them again."""
+    savings: SavingsView | None = None
+    """The ledger of the last `SAVINGS_DAYS` days; ``None`` until it was asked for."""
     changed: frozenset[str] = frozenset()
     """Upstreams of which news came in since the last snapshot."""
 
@@ -151,6 +164,8 @@ def reduce(state: ConsoleState, news: News) -> ConsoleState:
             return replace(state, calls=_merge(state.calls, records))
         case CallsRecorded(records):
             return _record(state, records)
+        case SavingsTaken(view):
+            return replace(state, savings=view)
         case LinkLost(at, reason):
             since = state.lost_at if state.lost_at is not None else at
             return replace(state, link=Link.LOST, link_reason=reason, lost_at=since)

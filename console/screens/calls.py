@@ -13,6 +13,7 @@ from console import format as fmt
 from console import keys
 from console.filters import CallFilter, FilterError, parse_filter
 from console.safe import safe_line
+from console.screens.answer_text import how_cell, saved_cell, saved_line, sent_tokens
 from console.screens.base import MainScreen, entitle
 from console.state import CallsLoaded, ConsoleState
 from console.widgets.columns import Column
@@ -26,16 +27,19 @@ from proxy.model import CallRecord, Outcome
 COLUMNS = (
     Column("", 1),
     Column("time", 8),
-    Column("host", 11, flex=1, drop=4, most=18),
-    Column("upstream", 10, flex=1, most=20),
+    Column("host", 11, flex=1, drop=6, most=18),
+    Column("upstream", 9, flex=1, most=20),
     Column("tool", 14, flex=8, most=32),
     Column("ms", 7, right=True),
-    Column("tok in", 6, right=True, drop=3),
+    Column("tok in", 6, right=True, drop=5),
+    Column("before", 7, right=True, drop=4),
     Column("tok out", 7, right=True),
-    Column("result", 10, drop=1),
-    Column("why", 16, flex=3, drop=5),
+    Column("saved", 6, right=True, drop=2),
+    Column("result", 10, flex=1, most=16, drop=1),
+    Column("why", 16, flex=3, drop=7),
 )
-"""Tokens of the arguments and of the answer, structured content included."""
+"""Tokens of the arguments, of the answer as the upstream sent it and as the agent got it, and the
+difference; structured content included. The result of a call that ended well is the strategy."""
 
 PAGE = 500
 """Calls read from the store at once."""
@@ -59,7 +63,9 @@ class CallsScreen(MainScreen):
         self._table.set_reactive(LineTable.follow, True)
         self._preview = TextPane(id="preview-text")
         self._preview.can_focus = False
-        self._filter = FilterBar("err  slow>500  up:github  tool:search*  text  -not", id="filter")
+        self._filter = FilterBar(
+            "err  slow>500  saved>1000  up:github  tool:search*  -not", id="filter"
+        )
         self._words = CallFilter()
         self._wrong = ""
         self._held: tuple[CallRecord, ...] | None = None
@@ -147,7 +153,7 @@ class CallsScreen(MainScreen):
 
     def _cells(self, record: CallRecord) -> tuple[Cell, ...]:
         sign = OUTCOMES[record.outcome]
-        out = record.text.tokens + record.structured.tokens
+        out = sent_tokens(record)
         return (
             sign.mark,
             Cell(fmt.clock(record.started_at, self.console.tz), Tone.MUTED),
@@ -156,8 +162,12 @@ class CallsScreen(MainScreen):
             Cell(record.tool, Tone.STRONG),
             Cell(fmt.milliseconds(record.duration_ms)),
             Cell(fmt.count(record.arguments.tokens), Tone.MUTED),
+            Cell(fmt.count(record.before.tokens), Tone.MUTED)
+            if record.strategy
+            else Cell(fmt.NONE, Tone.MUTED),
             Cell(fmt.count(out)),
-            sign.name if record.outcome is not Outcome.OK else Cell("ok", Tone.MUTED),
+            saved_cell(record),
+            sign.name if record.outcome is not Outcome.OK else how_cell(record),
             Cell(record.error, Tone.MUTED),
         )
 
@@ -225,7 +235,7 @@ class CallsScreen(MainScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "older" and self._exhausted:
             return None
-        if action in ("copy",) and not self._table.items:
+        if action in ("copy", "what_if") and not self._table.items:
             return None
         return super().check_action(action, parameters)
 
@@ -277,6 +287,12 @@ class CallsScreen(MainScreen):
 
         self.console.fetch(lambda: self.console.station.calls(query), got, group="older")
 
+    def action_what_if(self) -> None:
+        """The answer of the call under the cursor, under other settings."""
+        record = self._table.current
+        if record is not None:
+            self.console.open_what_if(record)
+
     def action_copy(self) -> None:
         """Copy the row under the cursor."""
         record = self._table.current
@@ -286,9 +302,9 @@ class CallsScreen(MainScreen):
 
 
 def summary(record: CallRecord, now: float, tz: tzinfo) -> list[TextLine]:
-    """A call in three lines."""
+    """A call in a few lines."""
     sign = OUTCOMES[record.outcome]
-    out = record.text.tokens + record.structured.tokens
+    out = sent_tokens(record)
     size = record.text.bytes + record.structured.bytes + record.other_bytes
     extra = f" incl. {fmt.size(record.other_bytes)} binary" if record.other_bytes else ""
     lines: list[TextLine] = [
@@ -309,4 +325,5 @@ def summary(record: CallRecord, now: float, tz: tzinfo) -> list[TextLine]:
         lines.append((Cell(safe_line(record.error, 600), sign.tone),))
     elif record.outcome is not Outcome.OK:
         lines.append((Cell(ENDINGS[record.outcome], Tone.MUTED),))
-    return lines
+    saved = saved_line(record)
+    return [*lines, saved] if saved else lines

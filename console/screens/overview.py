@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 from textual import on
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.message import Message
 from textual.widget import Widget
 
 from console import format as fmt
@@ -13,7 +16,8 @@ from console import keys
 from console.safe import safe_line
 from console.screens.base import MainScreen, entitle
 from console.screens.first_steps import FirstStepsDeeds
-from console.state import ConsoleState, calls_per_minute
+from console.screens.savings_text import card_words, last_days, net_per_day, net_tone, of_day, share
+from console.state import SAVINGS_DAYS, ConsoleState, calls_per_minute
 from console.widgets.chart import Chart
 from console.widgets.columns import Column
 from console.widgets.glyphs import SEVERITIES, STATES
@@ -35,6 +39,25 @@ UPSTREAM_COLUMNS = (
 )
 
 
+class SavingsChart(Chart, can_focus=True):
+    """The card that leads to the Savings screen, by Enter or a click."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", show=False)]
+
+    class Opened(Message):
+        """A person wants to see more."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(tone=Tone.GOOD, spaced=True, id=id)
+
+    def on_click(self) -> None:
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Tell the screen."""
+        self.post_message(self.Opened())
+
+
 class OverviewScreen(FirstStepsDeeds, MainScreen):
     """See the module's text. Without any upstream it is the welcome page."""
 
@@ -43,6 +66,7 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
 
     def __init__(self) -> None:
         super().__init__()
+        self._savings = SavingsChart(id="savings-chart-small")
         self._tokens = Chart()
         self._calls = Chart(tone=Tone.GOOD)
         self._upstreams: LineTable[UpstreamView] = LineTable(
@@ -84,6 +108,7 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
 
     def body(self) -> Iterable[Widget]:
         cards = Horizontal(
+            Vertical(self._savings, classes="panel", id="card-savings"),
             Vertical(self._tokens, classes="panel", id="card-tokens"),
             Vertical(self._calls, classes="panel", id="card-calls"),
             id="cards",
@@ -129,20 +154,41 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             or f"No host is connected.\n{self.console.connect_hint}\nprints how to point one here.",
         )
 
+    def _draw_savings(self, state: ConsoleState, now: float) -> None:
+        """Net today and of the last days, and what our own tools cost."""
+        self.console.want_savings()
+        card = self.query_one("#card-savings")
+        wide = self.has_class("-wide")
+        title = f"net tokens saved, last {SAVINGS_DAYS} days" if wide else "net tokens saved"
+        view = state.savings
+        if view is None:
+            entitle(card, title)
+            self._savings.show((Cell(fmt.NONE, Tone.MUTED),), ())
+            return
+        tz, total = self.console.tz, view.total
+        today = of_day(view, last_days(now, tz, 1)[0])
+        entitle(card, title, card_words(total, SAVINGS_DAYS, wide=wide))
+        headline = (
+            Cell(fmt.count(today.net), net_tone(today.net)),
+            Cell(f" today {share(today)}", Tone.MUTED),
+        )
+        self._savings.show(headline, net_per_day(view, now, tz, SAVINGS_DAYS))
+
     def _draw_cards(self, state: ConsoleState, now: float) -> None:
+        self._draw_savings(state, now)
         minutes = state.minutes
         if not state.loaded:
             for chart, card, title in (
-                (self._tokens, "#card-tokens", "tokens per minute, last hour"),
+                (self._tokens, "#card-tokens", self._tokens_title()),
                 (self._calls, "#card-calls", "calls per minute"),
             ):
                 entitle(self.query_one(card), title)
                 chart.show((Cell(fmt.NONE, Tone.MUTED),), ())
             return
-        today = (
-            f"today {fmt.count(state.today.tokens_out)} out, {fmt.count(state.today.tokens_in)} in"
-        )
-        entitle(self.query_one("#card-tokens"), "tokens per minute, last hour", today)
+        today = f"today {fmt.count(state.today.tokens_out)} out"
+        if self.has_class("-wide"):
+            today += f", {fmt.count(state.today.tokens_in)} in"
+        entitle(self.query_one("#card-tokens"), self._tokens_title(), today)
         sent = sum(minute.tokens_in for minute in minutes)
         received = sum(minute.tokens_out for minute in minutes)
         self._tokens.show(
@@ -171,6 +217,9 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             ),
             [minute.calls for minute in minutes],
         )
+
+    def _tokens_title(self) -> str:
+        return "tokens per minute, last hour" if self.has_class("-wide") else "tokens per minute"
 
     def _draw_upstreams(self, state: ConsoleState) -> None:
         panel = self.query_one("#panel-upstreams")
@@ -260,10 +309,20 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             return steps is not None and welcome and (action != "demo" or steps.has_demo)
         if action == "copy":
             return welcome
+        if action == "savings":
+            return not welcome
         return super().check_action(action, parameters)
 
     def offers_open(self) -> bool:
         return not self.has_class("-welcome")
+
+    def action_savings(self) -> None:
+        """The Savings screen."""
+        self.console.action_go(keys.SAVINGS)
+
+    @on(SavingsChart.Opened)
+    def _savings_opened(self) -> None:
+        self.action_savings()
 
     def action_copy(self) -> None:
         """Copy the command that connects a host."""

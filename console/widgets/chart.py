@@ -52,22 +52,40 @@ def bars(columns: Sequence[int], height: int) -> list[str]:
     return rows
 
 
+def spread(values: Sequence[int], width: int) -> list[int]:
+    """One bar per value with a gap between two, as wide as there is room; else as `resample`.
+
+    The bars end at the right edge, where the newest is.
+    """
+    total = len(values)
+    each = width // total if total else 0
+    if each < 2:
+        return resample(values, width)
+    out = [0] * (width - each * total)
+    for value in values:
+        out += [0, *([value] * (each - 1))]
+    return out
+
+
 class Chart(Widget):
-    """A headline over bars. ``unit`` names what the peak counts."""
+    """A headline over bars, oldest first. ``spaced``: one bar per value, days instead of minutes."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
     DEFAULT_CSS = """
     Chart { height: 1fr; }
     """
 
-    def __init__(self, *, tone: Tone = Tone.ACCENT, id: str | None = None) -> None:
+    def __init__(
+        self, *, tone: Tone = Tone.ACCENT, spaced: bool = False, id: str | None = None
+    ) -> None:
         super().__init__(id=id)
+        self._spaced = spaced
         self._tone = tone
         self._values: tuple[int, ...] = ()
         self._headline: tuple[Cell, ...] = ()
 
     def show(self, headline: tuple[Cell, ...], values: Sequence[int]) -> None:
-        """Draw these values, oldest first, one per minute."""
+        """Draw these values, oldest first, one per minute (day)."""
         fresh = tuple(values)
         if (fresh, headline) != (self._values, self._headline):
             self._values, self._headline = fresh, headline
@@ -80,18 +98,23 @@ class Chart(Widget):
         room = width - 7
         axis = self.size.height >= _AXIS_FROM
         height = self.size.height - 1 - axis
-        columns = resample(self._values, room)
+        columns = (spread if self._spaced else resample)(self._values, room)
         if not columns or y > height + axis:
             return draw(self, (), width)
         if y > height:
-            middle = f"-{len(self._values) // 2} min"
-            left = f"-{len(self._values)} min"
-            line = left + middle.center(room - len(left) - 3) + "now"
+            line = self._axis(room)
             return draw(self, (Cell(" " * 6), Cell(line, Tone.MUTED)), width)
         scale = ""
         if y == 1:
-            scale = fmt.brief(max(columns))
+            scale = fmt.brief(max(0, *columns))
         elif y == height:
             scale = "0"
         row = bars(columns, height)[y - 1]
         return draw(self, (Cell(f"{scale:>5} ", Tone.MUTED), Cell(row, self._tone)), width)
+
+    def _axis(self, room: int) -> str:
+        number = len(self._values)
+        if self._spaced:
+            return f"{number} days"[: room - 5].ljust(room - 5) + "today"
+        left, middle = f"-{number} min", f"-{number // 2} min"
+        return left + middle.center(room - len(left) - 3) + "now"

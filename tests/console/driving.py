@@ -17,6 +17,20 @@ from tests.support.run_fake_console import FakeFirstSteps
 
 SMALL = (80, 24)
 LARGE = (120, 40)
+GROUPS = (
+    "upstream",
+    "call",
+    "settings",
+    "older",
+    "import",
+    "deeds",
+    "savings",
+    "savings-screen",
+    "held",
+    "held_text",
+    "what_if",
+)
+"""Of the workers that ask the station something."""
 
 
 def console(
@@ -67,11 +81,7 @@ async def settle(pilot: Pilot[QuitChoice]) -> None:
     await pilot.pause()
 
     def quiet() -> bool:
-        asking = any(
-            not worker.is_finished
-            for worker in app.workers
-            if worker.group in ("upstream", "call", "settings", "older", "import", "deeds")
-        )
+        asking = any(not worker.is_finished for worker in app.workers if worker.group in GROUPS)
         return app.state.link is not Link.CONNECTING and not app._paint_due and not asking
 
     await until(pilot, quiet)

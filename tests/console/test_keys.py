@@ -18,6 +18,10 @@ _SCOPES = (
     keys.CALLS,
     keys.CALL,
     keys.CONFIG,
+    keys.SAVINGS,
+    keys.HELD,
+    keys.HELD_TEXT,
+    keys.WHAT_IF,
 )
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -13,8 +14,10 @@ import pytest
 from textual.pilot import Pilot
 
 from console.app import QuitChoice
+from proxy.answer_model import Savings, SavingsLine, SavingsView
 from proxy.commands import CommandResult
 from proxy.events import CallsRecorded, SettingsApplied, SettingsRejected
+from proxy.model import CallDetail, Outcome
 from tests.console.driving import LARGE, SMALL, app_of, console, press, settle, until, write
 from tests.support.fake_station import NOW, FakeStation
 from tests.support.sample_data import CALLS, PROBLEMS
@@ -55,6 +58,12 @@ SCREENS = {
     "calls": ("3",),
     "call": ("3", "enter"),
     "config": ("4", "j"),
+    "call_cut": ("3", "k", "enter"),
+    "call_sides": ("3", "k", "enter", "s"),
+    "savings": ("5",),
+    "held": ("5", "h"),
+    "held_text": ("5", "h", "enter"),
+    "what_if": ("3", "k", "w"),
 }
 
 
@@ -64,7 +73,10 @@ def test_loaded(snap_compare: Snap, name: str, size: tuple[int, int]) -> None:
     assert snap(snap_compare, FakeStation(), *SCREENS[name], size=size)
 
 
-@pytest.mark.parametrize("name", ["overview", "upstreams", "calls", "config"])
+@pytest.mark.parametrize(
+    "name",
+    ["overview", "upstreams", "calls", "config", "call_sides", "savings", "held", "what_if"],
+)
 def test_narrow(snap_compare: Snap, name: str) -> None:
     assert snap(snap_compare, FakeStation(), *SCREENS[name], size=(62, 18))
 
@@ -75,8 +87,8 @@ def test_narrow_upstream_has_a_page_of_its_own(snap_compare: Snap) -> None:
 
 @pytest.mark.parametrize(
     "keys",
-    [(), ("2",), ("3",), ("4",)],
-    ids=["overview", "upstreams", "calls", "config"],
+    [(), ("2",), ("3",), ("4",), ("5",), ("5", "h")],
+    ids=["overview", "upstreams", "calls", "config", "savings", "held"],
 )
 def test_empty(snap_compare: Snap, keys: tuple[str, ...]) -> None:
     assert snap(snap_compare, FakeStation.empty(), *keys)
@@ -84,14 +96,17 @@ def test_empty(snap_compare: Snap, keys: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("name", list(SCREENS))
 def test_hostile(snap_compare: Snap, name: str) -> None:
-    assert snap(snap_compare, FakeStation(hostile=True), *SCREENS[name])
+    station = FakeStation(hostile=True)
+    tried = station.what_ifs
+    station.what_ifs = lambda query: replace(tried(query), problem="")
+    assert snap(snap_compare, station, *SCREENS[name])
 
 
 def test_hostile_dialog(snap_compare: Snap) -> None:
     assert snap(snap_compare, FakeStation(hostile=True), "2", "X")
 
 
-@pytest.mark.parametrize("name", ["overview", "upstreams", "calls", "config"])
+@pytest.mark.parametrize("name", ["overview", "upstreams", "calls", "config", "savings", "held"])
 def test_unreachable(snap_compare: Snap, name: str) -> None:
     station = FakeStation()
 
@@ -185,12 +200,83 @@ DIALOGS = {
     "import": ("2", "i"),
     "help": ("3", "question_mark"),
     "palette": ("2", "colon"),
+    "drop": ("5", "h", "X"),
+    "clear_cache": ("5", "C"),
+    "strategies": ("3", "k", "w", "s"),
+    "apply": ("3", "k", "w", "minus", "A"),
 }
 
 
 @pytest.mark.parametrize("name", list(DIALOGS))
 def test_dialog(snap_compare: Snap, name: str) -> None:
     assert snap(snap_compare, FakeStation(), *DIALOGS[name])
+
+
+@pytest.mark.parametrize("name", ["servers", "days"])
+def test_savings_by(snap_compare: Snap, name: str) -> None:
+    assert snap(snap_compare, FakeStation(), "5", name[0])
+
+
+def test_savings_that_are_costs(snap_compare: Snap) -> None:
+    assert snap(snap_compare, costly(), "5")
+
+
+def test_overview_of_costs(snap_compare: Snap) -> None:
+    assert snap(snap_compare, costly())
+
+
+def costly() -> FakeStation:
+    """A station whose own tools cost more than they save."""
+    station = FakeStation()
+    station.savings_value = SavingsView(
+        (
+            SavingsLine("2026-11-29", "docs", "search", Savings(9, 1, 5_000, 4_400, 900, 60)),
+            SavingsLine("2026-11-30", "docs", "search", Savings(4, 0, 1_200, 1_200)),
+            SavingsLine("2026-11-30", "mms", "", Savings(control_tools=2_884)),
+        ),
+        412,
+        "o200k_base",
+    )
+    return station
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
+def test_before_and_after(snap_compare: Snap, size: tuple[int, int]) -> None:
+    station = FakeStation()
+    record = replace(CALLS[1], outcome=Outcome.OK)
+    rows = [{"id": number, "name": f"part {number}", "state": "open"} for number in range(40)]
+    cut = [*rows[:2], {"cut": "36 rows, all in rows:3-38"}, *rows[38:]]
+    station.call_details[record.id] = CallDetail(
+        record,
+        "{}",
+        json.dumps({"content": [{"type": "text", "text": json.dumps(cut)}]}),
+        truncated=False,
+        original=json.dumps({"content": [{"type": "text", "text": json.dumps(rows)}]}),
+        query="part 38",
+        query_source="arguments",
+    )
+    assert snap(snap_compare, station, "3", "k", "enter", "s", size=size)
+
+
+def test_what_if_of_a_call_whose_original_is_gone(snap_compare: Snap) -> None:
+    assert snap(snap_compare, FakeStation(), "3", "w")
+
+
+def test_what_if_refuses_a_budget_that_is_none(snap_compare: Snap) -> None:
+    async def then(pilot: Pilot[QuitChoice]) -> None:
+        await press(pilot, "b", "x", "enter")
+
+    assert snap(snap_compare, FakeStation(), "3", "k", "w", then=then)
+
+
+@pytest.mark.parametrize("theme", ["mms-light", "ansi-dark"])
+def test_other_themes_savings(snap_compare: Snap, theme: str) -> None:
+    assert snap(snap_compare, FakeStation(), "5", theme=theme)
+
+
+def test_savings_without_colour(snap_compare: Snap, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert snap(snap_compare, FakeStation(), "5")
 
 
 @pytest.mark.parametrize("theme", ["mms-light", "ansi-dark"])

@@ -1,0 +1,187 @@
+"""The ledger as rows and sentences: what was saved per tool, server and day. Pure.
+
+Net = before - sent - fetched back - our own tools. Every row obeys that, and rows add up to the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+from enum import Enum
+
+from console import format as fmt
+from console.widgets.tone import Cell, Tone
+from proxy.answer_model import Savings, SavingsView
+
+OWN = "mms"
+"""The name under which the ledger books the cost of our own tools."""
+MOST_DAYS = 366
+"""A chart of all time shows at most so many days."""
+
+
+class Grouping(Enum):
+    """By what the table sums."""
+
+    TOOL = "tool"
+    SERVER = "server"
+    DAY = "day"
+
+
+@dataclass(frozen=True, slots=True)
+class SavingsRow:
+    """One line of the table."""
+
+    key: tuple[str, ...]
+    """``(server, tool)``, ``(server,)`` or ``(day,)``; empty for the sum."""
+    name: str
+    savings: Savings
+
+
+def rows_of(view: SavingsView, grouping: Grouping) -> list[SavingsRow]:
+    """The rows of a grouping: most saved first, days newest first."""
+    match grouping:
+        case Grouping.TOOL:
+            rows = [
+                SavingsRow((upstream, tool), _tool_name(upstream, tool), savings)
+                for (upstream, tool), savings in view.by_tool().items()
+            ]
+        case Grouping.SERVER:
+            rows = [
+                SavingsRow((upstream,), _own(upstream), savings)
+                for upstream, savings in view.by_upstream().items()
+            ]
+        case Grouping.DAY:
+            days = [SavingsRow((day,), day, savings) for day, savings in view.by_day().items()]
+            return sorted(days, key=lambda row: row.key, reverse=True)
+    return sorted(rows, key=lambda row: (-row.savings.net, row.key))
+
+
+def sum_row(view: SavingsView) -> SavingsRow:
+    """The sum of all rows."""
+    return SavingsRow((), "all together", view.total)
+
+
+def _tool_name(upstream: str, tool: str) -> str:
+    return f"{upstream}/{tool}" if tool else _own(upstream)
+
+
+def _own(upstream: str) -> str:
+    return "mms's own tools" if upstream == OWN else upstream
+
+
+def last_days(now: float, tz: tzinfo, number: int) -> list[str]:
+    """The last local days, today last, as the ledger names them."""
+    today = datetime.fromtimestamp(now, tz).date()
+    return [str(today - timedelta(days=back)) for back in range(number - 1, -1, -1)]
+
+
+def net_per_day(view: SavingsView, now: float, tz: tzinfo, number: int) -> list[int]:
+    """Net per local day, oldest first, days without calls as 0. ``number`` 0: since the first day."""
+    days = view.by_day()
+    if number == 0:
+        number = _days_since(min(days, default=""), datetime.fromtimestamp(now, tz).date())
+    return [days[day].net if day in days else 0 for day in last_days(now, tz, number)]
+
+
+def _days_since(first: str, today: date) -> int:
+    try:
+        days = (today - date.fromisoformat(first)).days + 1
+    except ValueError:
+        return 1
+    return max(1, min(days, MOST_DAYS))
+
+
+def of_day(view: SavingsView, day: str) -> Savings:
+    """The sums of one day; nothing when there was no call."""
+    return view.by_day().get(day, Savings())
+
+
+def share(savings: Savings) -> str:
+    """Net as a share of what upstreams sent; a dash when they sent nothing."""
+    return fmt.percent(savings.net, savings.before)
+
+
+def net_tone(net: int) -> Tone:
+    """Saved, nothing, or paid on top. The sign says the same."""
+    return Tone.GOOD if net > 0 else Tone.BAD if net < 0 else Tone.MUTED
+
+
+def card_words(total: Savings, days: int, *, wide: bool) -> str:
+    """Under the Overview's card, in at most 20 cells unless it is wide."""
+    net, own, part = fmt.brief(total.net), fmt.brief(total.control_tools), share(total)
+    if wide:
+        return f"{days} days {net} ({part}), own tools {own}"
+    words = f"{days}d {net} {part}, own {own}"
+    return words if len(words) <= 20 else f"{days}d {net}, own {own}"
+
+
+def net_words(savings: Savings) -> str:
+    """The net with what it means: ``12,345 tokens saved (48%)`` or ``312 tokens added (-5.0%)``."""
+    if savings.net < 0:
+        return f"{fmt.tokens(-savings.net)} tokens added ({share(savings)})"
+    if savings.net == 0:
+        return "nothing saved"
+    return f"{fmt.tokens(savings.net)} tokens saved ({share(savings)})"
+
+
+def row_cells(row: SavingsRow) -> tuple[Cell, ...]:
+    """Name, calls, made smaller, before, sent, fetched back, own tools, net, share."""
+    one = row.savings
+    strong = Tone.STRONG if not row.key else Tone.NORMAL
+    return (
+        Cell(row.name, Tone.STRONG),
+        Cell(fmt.count(one.calls), Tone.MUTED),
+        Cell(fmt.count(one.reduced), Tone.MUTED),
+        Cell(fmt.tokens(one.before) if one.calls else fmt.NONE, strong),
+        Cell(fmt.tokens(one.sent) if one.calls else fmt.NONE, strong),
+        Cell(_cost(one.fetched), Tone.WARN if one.fetched else Tone.MUTED),
+        Cell(_cost(one.control_tools), Tone.WARN if one.control_tools else Tone.MUTED),
+        Cell(fmt.tokens(one.net), net_tone(one.net)),
+        Cell(share(one), net_tone(one.net)),
+    )
+
+
+def _cost(tokens: int) -> str:
+    return fmt.tokens(tokens) if tokens else fmt.NONE
+
+
+def facts_lines(view: SavingsView, today: Savings) -> list[tuple[Cell, ...]]:
+    """Beside the chart: today, how often, what our own words and tools cost, the cache."""
+    total = view.total
+    return [
+        (
+            Cell("today    ", Tone.MUTED),
+            Cell(fmt.tokens(today.net), net_tone(today.net)),
+            Cell(f" {share(today)} net", Tone.MUTED),
+        ),
+        (
+            Cell("smaller  ", Tone.MUTED),
+            Cell(fmt.count(total.reduced)),
+            Cell(f" of {fmt.plural(total.calls, 'call')}", Tone.MUTED),
+        ),
+        (
+            Cell("mms cost ", Tone.MUTED),
+            Cell(fmt.tokens(total.control_tools), Tone.WARN if total.control_tools else Tone.MUTED),
+            Cell(" tool lists", Tone.MUTED),
+            Cell(f" ({fmt.tokens(view.control_tools_tokens)} each now)", Tone.MUTED),
+        ),
+        (
+            Cell("of sent  ", Tone.MUTED),
+            Cell(fmt.tokens(total.notices)),
+            Cell(" are mms's own words", Tone.MUTED),
+        ),
+        (
+            Cell("cache    ", Tone.MUTED),
+            Cell(fmt.count(total.cache_hits)),
+            Cell(" answers given again", Tone.MUTED),
+        ),
+    ]
+
+
+def plain_table(rows: Iterable[SavingsRow], total: SavingsRow) -> str:
+    """The table as text with tabs, to be copied."""
+    heads = ("name", "calls", "smaller", "before", "sent", "fetched", "own tools", "net", "share")
+    lines = ["\t".join(heads)]
+    lines += ["\t".join(cell.text for cell in row_cells(row)) for row in (*rows, total)]
+    return "\n".join(lines)
