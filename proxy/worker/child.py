@@ -9,12 +9,16 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 from proxy.jobs import Job, JobFailed, Outcome
 from proxy.worker.framing import HEAD, Frame, Reply, read_head, read_job, reply_frame
+
+PARENT_CHECK_SECONDS = 1.0
 
 
 def main() -> None:
@@ -35,6 +39,7 @@ def main() -> None:
 
 def serve_pipes(work: Callable[[Job], Outcome]) -> None:
     """`serve` this process's input and output; whatever is printed goes to the error output."""
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     output = os.dup(1)
     os.dup2(2, 1)
     try:
@@ -58,6 +63,13 @@ def serve(work: Callable[[Job], Outcome], source: BinaryIO, sink: BinaryIO) -> N
         _send(sink, Reply(number, outcome))
         del outcome
         gc.collect()
+
+
+def _end_with(parent: int) -> None:
+    """End as soon as the station is gone: a job that hangs would not see the end of its input."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_CHECK_SECONDS)
+    os._exit(0)
 
 
 def _outcome(work: Callable[[Job], Outcome], job: Job) -> Outcome:

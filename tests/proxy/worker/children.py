@@ -32,8 +32,9 @@ def work(job):
             os._exit(3)
         case "hang":
             time.sleep(600)
-        case "nap":
-            time.sleep(0.3)
+        case "wait":
+            while not os.path.exists(job.query):
+                time.sleep(0.005)
         case "noise":
             os.write(output, b"\\xff" * 1000)
             time.sleep(600)

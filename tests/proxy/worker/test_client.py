@@ -126,24 +126,32 @@ async def test_a_job_that_hangs_fails_in_time_and_its_child_is_replaced() -> Non
         assert not _alive(first)
 
 
-async def test_a_job_that_waits_too_long_for_its_turn_fails_and_harms_nobody() -> None:
+async def test_a_job_that_waits_too_long_for_its_turn_fails_and_harms_nobody(
+    tmp_path: Path,
+) -> None:
+    go_on = tmp_path / "go-on"
     async with working(Worker(program())) as worker:
-        first = _pid(await ask(worker, job("any")))
-        napping, waiting = ask(worker, job("nap")), ask(worker, job("any"), 0.05)
-        behind = ask(worker, job("any"))
+        ahead = ask(worker, job("wait", query=str(go_on)))
+        waiting, behind = ask(worker, job("any"), 0.05), ask(worker, job("any"))
         assert _reason(await waiting) == "took longer than 0.05 s"
-        assert not napping.done()
-        assert _pid(await napping) == first
-        assert _pid(await behind) == first
+        go_on.touch()
+        assert _pid(await ahead) == _pid(await behind) == worker.pid
 
 
-async def test_a_job_whose_time_went_by_in_the_queue_is_not_taken_for_one_that_hangs() -> None:
+async def test_a_job_whose_time_went_by_in_the_queue_is_not_taken_for_one_that_hangs(
+    tmp_path: Path,
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    loop = asyncio.get_running_loop()
     async with working(Worker(program())) as worker:
-        first = _pid(await ask(worker, job("any")))
-        ahead, late = ask(worker, job("nap")), ask(worker, job("nap"), 0.45)
-        assert _pid(await ahead) == first
-        assert _reason(await late) == "took longer than 0.45 s"
-        assert _pid(await ask(worker, job("any"))) == first
+        pid = _pid(await ask(worker, job("any")))
+        ahead = ask(worker, job("wait", query=str(first)))
+        late = ask(worker, job("wait", query=str(second)), 1.2)
+        loop.call_later(0.7, first.touch)
+        assert _reason(await late) == "took longer than 1.2 s"
+        assert _pid(await ahead) == pid
+        second.touch()
+        assert _pid(await ask(worker, job("any"))) == pid
 
 
 async def test_output_that_is_no_frame_ends_the_child() -> None:
@@ -230,19 +238,22 @@ STATION = """
 import asyncio, sys
 sys.path.insert(0, sys.argv[1])
 from tests.proxy.worker.children import ask, job, program, working
+from proxy import processes
 from proxy.worker.client import Worker
+if sys.argv[2] == "busy, and the system does not help":
+    processes._SETPRIV = None
 async def main():
     async with working(Worker(program())) as worker:
         await ask(worker, job("any"))
-        if sys.argv[2] == "busy":
-            ask(worker, job("nap"))
+        if sys.argv[2] != "idle":
+            ask(worker, job("hang"))
         print(worker.pid, flush=True)
         await asyncio.sleep(600)
 asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("state", ["idle", "busy"])
+@pytest.mark.parametrize("state", ["idle", "busy", "busy, and the system does not help"])
 async def test_a_station_that_is_killed_leaves_no_child(state: str) -> None:
     station = await asyncio.create_subprocess_exec(
         sys.executable, "-c", STATION, str(ROOT), state, stdout=subprocess.PIPE
