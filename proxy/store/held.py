@@ -174,6 +174,8 @@ class HeldStore:
 
     def drop(self, key: str) -> bool:
         """Delete a held answer, pinned or not. False when none is held under that key."""
+        if not _KEY.fullmatch(key):
+            return False
         with self._thread.disk:
             dropped = self._memory.drop(key)
             connection = self._file.connection()

@@ -56,8 +56,10 @@ class HeldMemory:
             self._waiting[answer.key] = answer
             self._waiting_bytes += len(answer.body)
             while self._waiting_bytes > MOST_WAITING_BYTES and len(self._waiting) > 1:
+                oldest = next(iter(self._waiting))
                 unpinned = (key for key in self._waiting if key not in self._pinned)
-                self._forget(next(unpinned, next(iter(self._waiting))))
+                victim = next(unpinned, oldest)
+                self._forget(oldest if victim == answer.key else victim)
                 self.lost += 1
 
     def batch(self) -> Sequence[NewAnswer]:

@@ -195,4 +195,5 @@ def shrink(connection: sqlite3.Connection) -> None:
     (free,) = connection.execute("PRAGMA freelist_count").fetchone()
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     if 4 * free > pages:
-        connection.execute("PRAGMA incremental_vacuum").fetchall()
+        # A script, since a single statement would be stepped once, which frees one page.
+        connection.executescript("PRAGMA incremental_vacuum")

@@ -103,7 +103,7 @@ class WritableFile:
             self._inode = self._file.stat().st_ino
             self._on_opened(opened.connection)
         except (OSError, sqlite3.Error) as error:
-            self.close()
+            self.close(clean=not (isinstance(error, sqlite3.Error) and is_damaged(error)))
             self._fail(unavailable(self._file, error))
             return
         if opened.damaged is not None:

@@ -127,7 +127,7 @@ class CallWriter:
             days = select_days(connection)
             ledger = dict(select_ledger(connection).sums)
         except (OSError, sqlite3.Error) as error:
-            self._close()
+            self._close(clean=not (isinstance(error, sqlite3.Error) and is_damaged(error)))
             self._fail(str(unavailable(self._file, error)))
             return False
         for day, totals in self._pending_days.items():
@@ -171,7 +171,8 @@ class CallWriter:
             with transaction(connection):
                 deleted = delete_old(connection, before=before, surplus=surplus)
             if deleted:
-                connection.execute("PRAGMA incremental_vacuum(64)").fetchall()
+                # A script, since a single statement would be stepped once, which frees one page.
+                connection.executescript("PRAGMA incremental_vacuum(64)")
         except sqlite3.Error as error:
             if not self._replace(error):
                 self._fail(str(unavailable(self._file, error)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 
 from proxy.store.writable import WritableFile
@@ -12,6 +13,7 @@ from proxy.store.writable import WritableFile
 _IDLE_SECONDS = 30.0
 """What is not urgent is written after so long, or with what is."""
 _FAULT_SECONDS = 1.0
+_BREATH_SECONDS = 0.005
 
 _log = logging.getLogger(__name__)
 
@@ -67,6 +69,9 @@ class WriterThread:
             while not self._stopping:
                 self._wake.wait(self._pause())
                 self._wake.clear()
+                if not self._stopping:
+                    # Whoever woke us goes on first, and what else comes now shares the disk's turn.
+                    time.sleep(_BREATH_SECONDS)
                 self._step()
             self._step(at_once=True)
         finally:
