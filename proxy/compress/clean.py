@@ -130,6 +130,8 @@ def _white_lines_emptied(text: str) -> str:
 
 
 def _fewer_blank_lines(text: str) -> str:
+    if "\n\n\n\n" not in text and "\r\n\r\n\r\n\r\n" not in text:
+        return text
     return _BLANK_LINES.sub(
         lambda found: found[0][:6] if found[0][0] == "\r" else found[0][:3], text
     )

@@ -9,43 +9,57 @@ from __future__ import annotations
 import re
 from html import unescape
 
-_TAG = re.compile(r"""<(/?)([a-zA-Z][a-zA-Z0-9-]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+)>""")
-_DECLARATION = re.compile(r"<[!?][a-zA-Z\[][^<>]*+>")
+_ATTRIBUTES = r"""(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+"""
 _REAL = re.compile(
     r"\ufeff?\s*+(?:<\?xml[^<>]*+>\s*+)?(?:<!--(?:[^-]|-(?!->))*+-->\s*+)*+<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE,
 )
-_ATTRIBUTE = r"""\b%s\s*=\s*(?:"([^"<]*+)"|'([^'<]*+)'|([^\s"'<>]++))"""
-_HREF = re.compile(_ATTRIBUTE % "href", re.IGNORECASE)
-_SRC = re.compile(_ATTRIBUTE % "src", re.IGNORECASE)
-_ALT = re.compile(_ATTRIBUTE % "alt", re.IGNORECASE)
-
-_DROPPED = frozenset({"script", "style", "template", "svg"})
+_DROPPED = ("script", "style", "template", "svg")
 """Elements whose contents no reader sees as text."""
-_OPENING_DROPPED = re.compile(
-    r"<(script|style|template|svg)\b(?:[^<>\"']++|\"[^\"<]*+\"|'[^'<]*+')*+>", re.I
-)
-_CLOSING = {name: re.compile(rf"</{name}\s*+>", re.IGNORECASE) for name in _DROPPED}
-
-_BLOCK_NAMES = """
-address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure
-footer form frameset head header hgroup hr html legend main menu nav noframes noscript ol optgroup
-option p section select summary table tbody tfoot thead title tr ul caption
-"""
-_INLINE_NAMES = """
+_INLINE = """
 abbr acronym applet area audio b base basefont bdi bdo big button canvas cite code col colgroup data
 datalist del dfn em embed font frame i iframe input ins kbd label link map mark meta meter nobr object
 output param picture progress q rp rt ruby s samp slot small source span strike strong sub sup textarea
 time track tt u var video wbr
 """
-_HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
-_BLOCKS = frozenset(_BLOCK_NAMES.split())
-_LINES = frozenset(
-    {"tr", "option", "dt", "dd", "tbody", "thead", "tfoot", "caption", "dir", "menu", "ul", "ol"}
-)
+_PARAGRAPHS = """
+address article aside blockquote body center dd details dialog div dl fieldset figcaption figure footer
+form frameset head header hgroup hr html legend main nav noframes noscript optgroup p section select
+summary table title
+"""
+_LINES = "tr option dt dd tbody thead tfoot caption dir menu ul ol"
 """Blocks that begin a line but no paragraph."""
-_KNOWN = _BLOCKS | {*_INLINE_NAMES.split(), *_HEADINGS, "a", "pre", "li", "br", "td", "th", "img"}
-_SPACE = re.compile(r"[ \t\r\n\f]+")
+
+
+def _replacements() -> dict[str, str]:
+    """What stands for a tag, by its name with the slash of a closing one; not for links and images."""
+    found: dict[str, str] = {}
+    for name in _INLINE.split():
+        found |= {name: "", f"/{name}": ""}
+    for name in (*_PARAGRAPHS.split(), "br"):
+        found |= {name: "\n", f"/{name}": "\n"}
+    for name in _LINES.split():
+        found |= {name: "\n", f"/{name}": ""}
+    for name in ("td", "th"):
+        found |= {name: _CELL, f"/{name}": ""}
+    for level in range(1, 7):
+        found |= {f"h{level}": f"\n\n{'#' * level} ", f"/h{level}": "\n"}
+    return found | {"li": "\n- ", "/li": "\n"}
+
+
+_CELL = "\x1f"
+"""Stands for the beginning of a table's cell until the lines are laid out."""
+_REPLACEMENTS = _replacements()
+_TAG = re.compile(rf"<(/?[a-zA-Z][a-zA-Z0-9-]*+)({_ATTRIBUTES})>")
+_PRE_TAG = re.compile(rf"<pre(?=[\s/>]){_ATTRIBUTES}>", re.IGNORECASE)
+_PRE_END = re.compile(r"</pre\s*+>", re.IGNORECASE)
+_DECLARATION = re.compile(r"<[!?][a-zA-Z\[][^<>]*+>")
+_OPENING_DROPPED = re.compile(rf"<({'|'.join(_DROPPED)})(?=[\s/>]){_ATTRIBUTES}>", re.IGNORECASE)
+_CLOSING = {name: re.compile(rf"</{name}\s*+>", re.IGNORECASE) for name in _DROPPED}
+_VALUE = r"""\b%s\s*+=\s*+(?:"([^"<]*+)"|'([^'<]*+)'|([^\s"'<>]++))"""
+_HREF = re.compile(_VALUE % "href", re.IGNORECASE)
+_SRC = re.compile(_VALUE % "src", re.IGNORECASE)
+_ALT = re.compile(_VALUE % "alt", re.IGNORECASE)
 
 
 def is_document(text: str) -> bool:
@@ -57,56 +71,69 @@ def html_to_text(text: str) -> str:
     """What a reader of the page would see. A text without any is returned as it was."""
     source = _without_contents(_without_comments(text))
     out: list[str] = []
-    links: list[str] = []
     place = 0
-    preformatted = 0
-    cells = 0
-    for tag in _TAG.finditer(source):
-        name = tag[2].lower()
-        if name not in _KNOWN and "-" not in name:
-            continue
-        if tag.start() > place:
-            piece = source[place : tag.start()]
-            out.append(piece if preformatted else _SPACE.sub(" ", piece))
-        place = tag.end()
-        closing = tag[1] == "/"
-        if name in _BLOCKS:
-            if not closing or name not in _LINES:
-                out.append("\n")
-            cells = 0
-        elif name == "a":
-            if closing:
-                out.append(links.pop() if links else "")
-            else:
-                target = _value(_HREF, tag[3])
-                if target and not target.startswith(("#", "javascript:")):
-                    out.append("[")
-                    links.append(f"]({target})")
-                else:
-                    links.append("")
-        elif name == "pre":
-            preformatted = max(0, preformatted + (-1 if closing else 1))
-            out.append("\n```\n")
-        elif name == "li":
-            out.append("\n" if closing else "\n- ")
-        elif name in _HEADINGS:
-            out.append("\n\n" if closing else "\n\n" + _HEADINGS[name])
-        elif name == "br":
-            out.append("\n")
-        elif name in ("td", "th"):
-            if not closing:
-                out.append(" | " if cells else "")
-                cells += 1
-        elif name == "img":
-            alt = _value(_ALT, tag[3])
-            address = _value(_SRC, tag[3])
-            if alt:
-                out.append(f"![{alt}]({'' if address.startswith('data:') else address})")
-    rest = source[place:]
-    out.append(rest if preformatted else _SPACE.sub(" ", rest))
-    seen = unescape(_DECLARATION.sub("", "".join(out)))
-    found = _laid_out(seen)
+    while (opening := _PRE_TAG.search(source, place)) is not None:
+        closing = _PRE_END.search(source, opening.end())
+        if closing is None:
+            break
+        out.append(_flowing(source[place : opening.start()]))
+        out.append(f"\n```\n{_preformatted(source[opening.end() : closing.start()])}\n```\n")
+        place = closing.end()
+    out.append(_flowing(source[place:]))
+    found = _laid_out("".join(out))
     return found if found.strip() else text
+
+
+def _flowing(source: str) -> str:
+    """Text outside ``pre``: white space means nothing there, tags do."""
+    return _without_tags(_DECLARATION.sub("", " ".join(source.split())), links=True)
+
+
+def _preformatted(source: str) -> str:
+    """Text inside ``pre``: white space stays, marks of highlighting go."""
+    return _without_tags(source, links=False).strip("\r\n")
+
+
+def _without_tags(source: str, *, links: bool) -> str:
+    """Every known tag replaced by what it means for the layout, entities by their characters."""
+    # Text, name and attributes in turn: cutting all at once is several times faster than a loop.
+    parts = _TAG.split(source)
+    names, attributes = parts[1::3], parts[2::3]
+    replaced = [_REPLACEMENTS.get(name) for name in names]
+    open_links: list[str] = []
+    for at, known in enumerate(replaced):
+        if known is None:
+            replaced[at] = _replaced(names[at], attributes[at], open_links, links=links)
+    out = [""] * (len(replaced) * 2 + 1)
+    out[0::2] = parts[0::3]
+    out[1::2] = [known or "" for known in replaced]
+    return unescape("".join(out))
+
+
+def _replaced(name: str, attributes: str, open_links: list[str], *, links: bool) -> str:
+    """What stands for a link, an image, a tag in capitals; an unknown one stands for itself."""
+    lowered = name.lower()
+    if lowered == "img":
+        return _image(attributes) if links else ""
+    if lowered == "/a":
+        return open_links.pop() if open_links else ""
+    if lowered == "a":
+        target = _value(_HREF, attributes) if links else ""
+        shown = bool(target) and not target.startswith(("#", "javascript:"))
+        open_links.append(f"]({target})" if shown else "")
+        return "[" if shown else ""
+    if lowered in _REPLACEMENTS:
+        return _REPLACEMENTS[lowered]
+    return "" if "-" in lowered else f"<{name}{attributes}>"
+
+
+def _image(attributes: str) -> str:
+    """An image that has a description, with its address unless that is the image itself."""
+    alternative = _value(_ALT, attributes)
+    address = _value(_SRC, attributes)
+    if not alternative:
+        return ""
+    return f"![{alternative}]({'' if address.startswith('data:') else address})"
 
 
 def _value(pattern: re.Pattern[str], attributes: str) -> str:
@@ -160,6 +187,8 @@ def _laid_out(text: str) -> str:
             out.append(line.rstrip())
         else:
             bare = line.strip(" \t\r")
+            if _CELL in bare:
+                bare = bare.removeprefix(_CELL).replace(_CELL, " | ").replace("  |", " |").strip()
             if bare not in ("", "-") or (out and out[-1]):
                 out.append(bare if bare != "-" else "")
     return "\n".join(out).strip("\n")
