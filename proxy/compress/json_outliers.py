@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 FEWEST = 8
@@ -36,38 +37,29 @@ _STATES = frozenset(
 )
 _BAD = frozenset(
     (
-        "error",
-        "err",
-        "errored",
-        "fail",
-        "failed",
-        "failure",
-        "fatal",
-        "critical",
-        "crit",
-        "panic",
-        "exception",
-    )
-    + (
-        "alert",
-        "emergency",
-        "timeout",
-        "timedout",
-        "crashed",
-        "unhealthy",
-        "down",
-        "aborted",
-        "rejected",
+        *("error", "err", "errored", "fail", "failed", "failure", "fatal", "critical", "crit"),
+        *("panic", "exception", "alert", "emergency", "timeout", "timedout", "crashed"),
+        *("unhealthy", "down", "aborted", "rejected"),
     )
 )
 _GOOD = frozenset(("ok", "success", "succeeded", "successful", "passed", "healthy", "valid"))
 _CODES = frozenset(("status", "statuscode", "code", "httpstatus", "responsecode", "httpcode"))
 
 
-def unusual(items: Sequence[object]) -> list[int]:
-    """Positions of the unusual items, errors first, then by rarity; at most a tenth of the items."""
+@dataclass(frozen=True, slots=True)
+class Unusual:
+    """Positions of items, the more unusual first."""
+
+    errors: Sequence[int]
+    """They report that something failed."""
+    odd: Sequence[int]
+    """They are unlike the others; never more than a tenth of all."""
+
+
+def unusual(items: Sequence[object]) -> Unusual:
+    """The unusual ones of some items, each in one group."""
     if len(items) < FEWEST:
-        return []
+        return Unusual((), ())
     limit = max(1, int(len(items) * RARE_SHARE))
     rows = [
         (index, cast("dict[str, object]", item))
@@ -81,7 +73,7 @@ def unusual(items: Sequence[object]) -> list[int]:
         kinds = Counter(map(type, items))
         rare = {kind for kind, count in kinds.items() if count <= limit}
         found.update((i, None) for i, item in enumerate(items) if rare and type(item) in rare)
-        return list(found)[:limit]
+        return Unusual((), list(found)[:limit])
     names: dict[str, None] = {}
     for _, row in rows[:: max(1, len(rows) // 50)]:
         names.update(dict.fromkeys(row))
@@ -89,7 +81,7 @@ def unusual(items: Sequence[object]) -> list[int]:
     if len(shapes) > 1:
         # Names that only rare rows have: ``error`` mostly.
         common = shapes.most_common(1)[0][0]
-        for index, row in rows:
+        for _, row in rows:
             if len(row) != common:
                 names.update(dict.fromkeys(row))
                 if len(names) > MOST_COLUMNS:
@@ -106,11 +98,14 @@ def unusual(items: Sequence[object]) -> list[int]:
                 [i for i, item in enumerate(items) if not isinstance(item, dict)],
             )
         )
-    # Errors, then the rarest groups; a small group tells more per item.
-    for _, _, members in sorted(groups, key=lambda group: group[:2]):
+    errors: dict[int, None] = {}
+    # The rarest groups first; what nearly all items have is not unusual, not even an error.
+    for rank, _, members in sorted(groups, key=lambda group: group[:2]):
         if len(members) <= limit:
-            found.update(dict.fromkeys(members))
-    return list(found)[:limit]
+            (found if rank else errors).update(dict.fromkeys(members))
+        elif not rank and len(members) * 2 < len(items):
+            errors.update(dict.fromkeys(members))
+    return Unusual(tuple(errors), [index for index in found if index not in errors][:limit])
 
 
 def _of_column(
