@@ -14,7 +14,7 @@ from proxy.compress import notices
 from proxy.compress.model import ContentType, Reduction, Task
 from proxy.compress.outliers import must_keep
 from proxy.compress.ranking import mentions
-from proxy.compress.segments import Span, split
+from proxy.compress.segments import Span, SpanKind, split
 from proxy.compress.text_render import SHORT, Rendered, render
 from proxy.compress.text_scores import by_ends, by_place, by_query
 from proxy.compress.text_select import Choice
@@ -72,7 +72,10 @@ def _order(task: Task, spans: Sequence[Span], texts: Sequence[str]) -> list[int]
             if room < 0:
                 break
             scores[index] += top * found[index]
-    return sorted(range(len(spans)), key=lambda index: (-scores[index], index))
+    order = sorted(
+        range(len(spans)), key=scores.__getitem__, reverse=True
+    )  # stable: first ones first
+    return [index for index in order if spans[index].kind is not SpanKind.FENCE]
 
 
 def _choice(

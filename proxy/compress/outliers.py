@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
+from math import isnan
 from statistics import median
 
 FATAL = 3.0
@@ -91,7 +92,7 @@ def failures(segments: Sequence[str], *, strict: bool = False) -> dict[int, floa
         text = raw.translate(_ASCII_LOWER)
     starts = [0, *accumulate(len(segment) + 1 for segment in segments)]
     found: dict[int, float] = {}
-    for word, weight in (_WORDS | _WIDE_WORDS if not raw.isascii() else _WORDS).items():
+    for word, weight in _searched(raw, strict).items():
         at = text.find(word)
         while at >= 0:
             index = bisect_right(starts, at) - 1
@@ -104,6 +105,22 @@ def failures(segments: Sequence[str], *, strict: bool = False) -> dict[int, floa
     return dict(sorted(found.items()))
 
 
+def _searched(text: str, strict: bool) -> dict[str, float]:
+    """The words to look for: the ones of other scripts only where a sample has such letters."""
+    words = _STRICT_WORDS if strict else _WORDS
+    if text.isascii():
+        return words
+    middle = len(text) // 2
+    sample = text[:2000] + text[middle : middle + 1000] + text[-1000:]
+    return words | _WIDE_WORDS if _WIDE_LETTERS.search(sample) else words
+
+
+_STRICT_WORDS = {
+    word: weight
+    for word, weight in _WORDS.items()
+    if word in ("fatal", "panic", "critical", "traceback", "error", "exception", "fail", "fehler")
+}
+_WIDE_LETTERS = re.compile("[\u00c0-\u00ff\u0400-\u1fff\u3040-\udfff]")
 _ASCII_LOWER = {code: code + 32 for code in range(65, 91)}
 
 
@@ -185,18 +202,34 @@ def _odd_cells(column: tuple[str, ...]) -> list[int]:
         if len(rare) <= 3:
             return [place for place, value in enumerate(column) if value in rare] if rare else []
         return []
-    values: list[tuple[int, float]] = []
+    numbers = _numbers(column)
+    if numbers is None:
+        return []
+    places, values = numbers
+    middle = median(values)
+    distance = [abs(value - middle) for value in values]
+    spread = median(distance)
+    if not spread > 0 or spread == float("inf"):
+        return []
+    limit = 12 * spread
+    return [place for place, far in zip(places, distance, strict=True) if far > limit]
+
+
+def _numbers(column: tuple[str, ...]) -> tuple[Sequence[int], list[float]] | None:
+    """Places and values of a column's numbers; ``None`` when less than four in five cells are one."""
+    try:
+        plain = list(map(float, column[1:]))  # the first cell may be the column's name
+    except ValueError:
+        pass
+    else:
+        return (range(1, len(column)), plain) if not any(map(isnan, plain)) else None
+    places: list[int] = []
+    values: list[float] = []
     for place, cell in enumerate(column):
         bare = cell.strip(" \"'%$\u20ac")
-        if bare and (bare[0] in "+-." or bare[0].isdigit()) and len(bare) < 25:
-            number = _NUMBER.fullmatch(bare)
-            if number:
-                values.append((place, float(bare)))
-    if len(values) < 0.8 * many:
-        return []
-    middle = median(value for _, value in values)
-    distance = [abs(value - middle) for _, value in values]
-    spread = median(distance)
-    if spread == 0:
-        return []
-    return [place for (place, _), far in zip(values, distance, strict=True) if far > 12 * spread]
+        if len(bare) < 25 and _NUMBER.fullmatch(bare):
+            places.append(place)
+            values.append(float(bare))
+        elif place > 50 and 5 * len(values) < 3 * place:
+            return None
+    return (places, values) if 5 * len(values) >= 4 * len(column) else None

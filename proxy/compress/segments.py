@@ -451,19 +451,20 @@ def _diff(builder: _Builder) -> None:
 def _rows(builder: _Builder) -> None:
     """Rows of CSV or TSV; a quoted cell may have line ends."""
     text = builder.text
+    if '"' not in text:
+        _plain_rows(builder)
+        return
     head: tuple[int, ...] = ()
     begin = -1
-    quoted = '"' in text
     pending = 0
     for start, end in _lines(text):
         if begin < 0:
             if start == end:
                 continue
             begin, pending = start, 0
-        if quoted:
-            pending += text.count('"', start, end)
-            if pending % 2 and end - begin < 20_000:
-                continue
+        pending += text.count('"', start, end)
+        if pending % 2 and end - begin < 20_000:
+            continue
         if head:
             builder.add(begin, end, SpanKind.ROW, head)
         else:
@@ -472,6 +473,21 @@ def _rows(builder: _Builder) -> None:
     if begin >= 0:
         stop = len(text.rstrip())
         builder.add(begin, max(stop, begin + 1), SpanKind.ROW, head)
+
+
+def _plain_rows(builder: _Builder) -> None:
+    """Rows without quotes: one each line."""
+    append, longest = builder.spans.append, builder.longest
+    head: tuple[int, ...] = ()
+    for start, end in _lines(builder.text):
+        if start == end:
+            continue
+        if not head:
+            head = (builder.add(start, end, SpanKind.TABLE_HEAD, ()),)
+        elif end - start <= longest:
+            append(Span(start, end, SpanKind.ROW, 0, head))
+        else:
+            builder.add(start, end, SpanKind.ROW, head)
 
 
 def _markup(builder: _Builder) -> None:

@@ -90,9 +90,13 @@ def _placed(text: str, spans: Sequence[Span], before: int, after: int, mark: str
         left = "\n" if _ends_line(text, spans, before) else " "
     if after < len(spans):
         right = "\n" if _begins_line(text, spans, after) else " "
-    if left == " " and right == "\n":
-        return f" {mark}\n"
+    if left == " " and right == " " and _crosses_line(text, spans, before, after):
+        right = "\n"
     return f"{left}{mark}{right}"
+
+
+def _crosses_line(text: str, spans: Sequence[Span], before: int, after: int) -> bool:
+    return text.find("\n", spans[before].end, spans[after].start) >= 0
 
 
 def _ends_line(text: str, spans: Sequence[Span], index: int) -> bool:

@@ -30,8 +30,10 @@ def by_query(query: str, spans: Sequence[Span], texts: Sequence[str]) -> list[fl
             score * (1 + HINT) if score and hint.search(text) else score
             for score, text in zip(own, texts, strict=True)
         ]
-    blocks = _blocks(found, spans)
     total = smooth(own, NEIGHBOURS)
+    if spans[-1].block == spans[0].block:
+        return total
+    blocks = _blocks(found, spans)
     return [score + BLOCK * blocks[span.block] for score, span in zip(total, spans, strict=True)]
 
 
@@ -111,6 +113,9 @@ def by_ends(count: int) -> list[float]:
     return [1.0 / (1 + min(index, count - 1 - index)) for index in range(count)]
 
 
+_DIGIT = re.compile(r"\d")
+
+
 def by_place(spans: Sequence[Span], texts: Sequence[str]) -> list[float]:
     """Without a query: headings with what follows them, the beginning, numbers, the end."""
     count = len(spans)
@@ -127,7 +132,7 @@ def by_place(spans: Sequence[Span], texts: Sequence[str]) -> list[float]:
         elif index and spans[index - 1].kind is SpanKind.HEADING:
             score += 0.5
         score += 0.6 / (1 + index) + 0.4 / (count - index)
-        if place and any(map(str.isdigit, text[:200])):
+        if place and _DIGIT.search(text, 0, 200):
             score += 0.15
         result[index] = score + 0.1 * (1 - block / max(1, blocks))
     return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from proxy.compress.segments import Span
 
@@ -11,7 +11,7 @@ _MISSES = 80
 """How many spans in a row may be too large before the rest is given up."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Choice:
     """The spans to choose from; sizes of those that can come into question."""
 
@@ -22,7 +22,6 @@ class Choice:
     """Measure of each span; 0 for those that were not counted and cannot be taken."""
     mark: int
     """Measure of a mark at a gap."""
-    whole: list[int] = field(default_factory=list[int])
 
     def take(self, room: int) -> list[int]:
         """The indexes to keep, ascending, so that spans and marks measure about ``room``."""
@@ -54,12 +53,14 @@ class Choice:
             room -= cost
             for one in wanted:
                 kept[one + 1] = 1
-        self._close_gaps(kept, room)
+        self._close_gaps(kept)
         return [index for index in range(count) if kept[index + 1]]
 
-    def _close_gaps(self, kept: bytearray, room: int) -> None:
+    def _close_gaps(self, kept: bytearray) -> None:
         """A gap of one span that measures no more than its mark is no gap."""
         sizes, mark = self.sizes, self.mark
-        for index in range(len(self.spans)):
-            if not kept[index + 1] and kept[index] and kept[index + 2] and 0 < sizes[index] <= mark:
+        index = kept.find(b"\1\0\1")
+        while index >= 0:
+            if 0 < sizes[index] <= mark:
                 kept[index + 1] = 1
+            index = kept.find(b"\1\0\1", index + 1)

@@ -30,6 +30,7 @@ Not ``\\W``: that would cut Hindi, Thai and Arabic words at their vowel signs.
 _WORD = re.compile(f"[^{PUNCTUATION}]+")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:(?:[-./_:@+#]++|,(?=[0-9]))[^\W_]++)++")
+_NOT_ASCII = re.compile("[^\x00-\x7f]+")
 _MARKS = re.compile("[\u0300-\u036f]+")
 _ARABIC = re.compile("[\u0600-\u06ff]")
 _ARABIC_MARKS = re.compile("[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+")
@@ -50,6 +51,21 @@ def fold(text: str) -> str:
     """``text`` in the form that is compared. Its length may differ, unless it is ASCII."""
     if text.isascii():
         return text.lower()
+    if len(text.encode("utf-8", "surrogatepass")) > 1.1 * len(text):
+        return _fold_all(text)
+    known: dict[str, str] = {}
+
+    def run(found: re.Match[str]) -> str:
+        letters = found.group()
+        folded = known.get(letters)
+        if folded is None:
+            folded = known[letters] = _fold_all(letters)
+        return folded
+
+    return _NOT_ASCII.sub(run, text).lower()
+
+
+def _fold_all(text: str) -> str:
     folded = unicodedata.normalize("NFKD", text).casefold()
     folded = unicodedata.normalize("NFC", _MARKS.sub("", folded))
     if _ARABIC.search(folded):
