@@ -74,7 +74,9 @@ class JsonOutline:
         """What a value is, on one line. Raises `NotJson`."""
         title = self._titles.get(child.start)
         if title is None:
-            title = self._titles[child.start] = one_line(describe(self.text, child), 60)
+            title = self._titles[child.start] = one_line(
+                describe(self.text, child, self.children(child)), 60
+            )
         return title
 
 
@@ -114,12 +116,10 @@ class JsonContents:
         is_array = self.outline.text[whole.start] == "["
         parts: list[str] = []
         notes: list[str] = []
-        keys: set[str] = set()
         waiting: list[tuple[int, Child]] = []
         found = self.outline.children(whole)
         crowded = len(found) > self.shape.groups
         for place, child in enumerate(found):
-            keys.add(child.key)
             value = self._value(child, pointer, place, depth, is_array=is_array, crowded=crowded)
             if value is None:
                 waiting.append((place, child))
@@ -132,6 +132,7 @@ class JsonContents:
         if is_array:
             return f"[{','.join([*parts, *map(quoted, notes)])}]"
         if notes:
+            keys = {child.key for child in found}
             mark = JSON_MARK
             while mark in keys:
                 mark += "_"
@@ -144,11 +145,14 @@ class JsonContents:
     ) -> str | None:
         """The value itself, opened or announced; ``None``: it goes into a group with its neighbours."""
         text = self.outline.text
-        size = self.sizes.between(child.start, child.end)
         if child.end <= self.cut:
+            size = self.sizes.between(child.start, child.end)
             self.shown += size
             self.inlined += size
             return self._verbatim(child)
+        if crowded and child.start >= self.cut:
+            return None
+        size = self.sizes.between(child.start, child.end)
         name = pointer_to(pointer, child.key, place, is_array)
         opens = text[child.start] in "[{" and child.end - child.start > 2 and "#" not in name
         if opens and child.start < self.cut and depth < DEEPEST:

@@ -6,6 +6,7 @@ items (from 0, both included), ``json:/names#60-119`` a range of members by thei
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proxy.compress.json_spans import Child, children, escaped, root
@@ -38,15 +39,14 @@ def json_sections(text: str) -> tuple[Section, ...]:
     """The parts of a JSON object or array; none of a scalar. Raises `NotJson`."""
     start, end = root(text)
     whole = _Container("", start, end, 1)
-    inside = _inside(text, whole)
+    inside = _inside(text, whole, list(children(text, start, end)))
     if not inside:
         return ()
     return (Section("json:", "the whole", 0, len(text), 1), *inside)
 
 
-def _inside(text: str, container: _Container) -> list[Section]:
-    """The parts of one container, those of a large one with their own parts."""
-    found = list(children(text, container.start, container.end))
+def _inside(text: str, container: _Container, found: list[Child]) -> list[Section]:
+    """The parts of one container that holds ``found``; those of a large one with their own parts."""
     is_array = text[container.start] == "["
     level = container.level + 1
     parts: list[Section] = []
@@ -60,10 +60,12 @@ def _inside(text: str, container: _Container) -> list[Section]:
     least = max(_LEAST_OPENED, int(len(text) * _WORTH_OPENING))
     for place, child in enumerate(found):
         pointer = pointer_to(container.pointer, child.key, place, is_array)
-        title = describe(text, child)
+        values = list(children(text, child.start, child.end))
+        title = describe(text, child, values)
         parts.append(Section(f"json:{pointer}", title, child.start, child.end, level))
         if level < _DEEPEST and "#" not in pointer and child.end - child.start >= least:
-            parts += _inside(text, _Container(pointer, child.start, child.end, level))
+            inside = _Container(pointer, child.start, child.end, level)
+            parts += _inside(text, inside, values)
     return parts
 
 
@@ -98,25 +100,22 @@ def _range_title(text: str, found: list[Child], first: int, last: int, is_array:
     return f"{count}, {one_line(found[first].key, 24)} {MARK} {one_line(found[last].key, 24)}"
 
 
-def describe(text: str, child: Child) -> str:
-    """What a value is, on one line: a scalar's beginning, a container's number of parts and the first."""
+def describe(text: str, child: Child, values: Sequence[Child]) -> str:
+    """What a value is, on one line: a scalar's beginning, a container's number of parts and the first.
+
+    ``values``: what is directly inside of it.
+    """
     opening = text[child.start]
     if opening == "{":
-        keys: list[str] = []
-        count = 0
-        for member in children(text, child.start, child.end):
-            count += 1
-            if count <= 4:
-                keys.append(one_line(member.key, 20))
-        more = f", {MARK}" if count > len(keys) else ""
-        return f"{plural(count, 'member')}: {', '.join(keys)}{more}" if keys else "no members"
+        if not values:
+            return "no members"
+        keys = ", ".join(one_line(member.key, 20) for member in values[:4])
+        more = f", {MARK}" if len(values) > 4 else ""
+        return f"{plural(len(values), 'member')}: {keys}{more}"
     if opening == "[":
-        first: Child | None = None
-        count = 0
-        for item in children(text, child.start, child.end):
-            first = first or item
-            count += 1
-        return f"{plural(count, 'item')}, first: {_preview(text, first)}" if first else "no items"
+        if not values:
+            return "no items"
+        return f"{plural(len(values), 'item')}, first: {_preview(text, values[0])}"
     return _preview(text, child)
 
 
