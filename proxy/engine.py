@@ -14,10 +14,12 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 
 from config.paths import Paths, ensure_private_directory
-from config.schema import ProxySettings, UpstreamSettings
+from config.schema import LlmSettings, ProxySettings, UpstreamSettings
 from config.secrets import known_secrets
 from config.store import Applied, Rejected, SettingsStore, Unchanged
 from proxy import wire
+from proxy.answer_rules import default_budget, rules_for
+from proxy.answers import Answers, OriginalCall
 from proxy.backchannel import Backchannel
 from proxy.event_stream import EventFeed
 from proxy.events import (
@@ -34,6 +36,7 @@ from proxy.listener import Doors, listen
 from proxy.lock import StationLock
 from proxy.model import CallRecord, Transport, UpstreamView
 from proxy.operator import StationService, serve_operator
+from proxy.own_tools import OwnTools
 from proxy.processes import become_subreaper
 from proxy.recorder import Recorder
 from proxy.redact import Redactor
@@ -41,10 +44,16 @@ from proxy.router import Router
 from proxy.secret_formats import format_spans
 from proxy.session import HostSession, Outlet, Peer
 from proxy.store.catalogues import CatalogueStore
+from proxy.store.feedback import FeedbackStore
+from proxy.store.held import HeldStore
+from proxy.summary import summarize
 from proxy.upstream import Upstream
 from proxy.views import problem_view, transport_of, upstream_view
+from proxy.worker.client import Worker
 
 TICK_SECONDS = 0.1
+PREWARM_SECONDS = 1.0
+"""The worker loads after what hosts wait for at the start; a long answer before that starts it, too."""
 SWITCH_SECONDS = 0.0005
 """How soon the recorder's and the screen's threads give way to a call; Python's default of 5 ms shows."""
 _log = logging.getLogger("mms.engine")
@@ -79,7 +88,20 @@ class Engine:
             history=self.store.current.proxy.history,
             on_recorded=self._recorded,
         )
-        self.router = Router(self._proxy_settings, self.recorder, self._looks_secret)
+        self.worker = Worker()
+        self.answers = Answers(
+            self._proxy_settings,
+            HeldStore(self.paths.held_database, self.store.current.proxy.held.max_bytes),
+            self.worker,
+            self._summarize,
+            lambda text: self.redactor.redact(text),
+            self._original,
+        )
+        self.feedback = FeedbackStore(self.paths.feedback_database)
+        self.router = Router(self._proxy_settings, self.recorder, self._looks_secret, self.answers)
+        self.router.own_tools = OwnTools(
+            self.answers, self.feedback, self._offered_tools, self.recorder
+        )
         self.backchannel = Backchannel(self.router)
         self.front = Front(self.router, self.backchannel, self.feed, parts.version)
         self.fleet = Fleet(
@@ -118,17 +140,23 @@ class Engine:
             sys.setswitchinterval(SWITCH_SECONDS)
             self.recorder.apply_redaction(self.redactor.redact)
             self.recorder.start()
+            self.answers.held_store.start()
+            self.feedback.start()
             try:
                 await self._serve()
             finally:
                 self.paths.socket.unlink(missing_ok=True)
                 await asyncio.to_thread(self.fleet.save)
+                await asyncio.to_thread(self.answers.held_store.stop, 5.0)
+                await asyncio.to_thread(self.feedback.stop, 5.0)
                 await asyncio.to_thread(self.recorder.stop, 5.0)
 
     async def _serve(self) -> None:
         async with asyncio.TaskGroup() as group:
             self._group = group
+            self.answers.start(group)
             helpers = self.fleet.start(self.store.current, group)
+            helpers.append(group.create_task(self.worker.run()))
             server = await listen(
                 self.paths.socket,
                 Doors(
@@ -142,6 +170,7 @@ class Engine:
                 helpers.append(group.create_task(self._follow_settings(self.parts.watch())))
             self._restart_http()
             self.ready.set()
+            asyncio.get_running_loop().call_later(PREWARM_SECONDS, self.worker.prewarm)
             try:
                 await self._stopping.wait()
             finally:
@@ -187,6 +216,7 @@ class Engine:
         self.redactor = self._make_redactor()
         self.recorder.apply_redaction(self.redactor.redact)
         self.recorder.apply_history(applied.new.proxy.history)
+        self.answers.applied()
         self.fleet.apply(applied.changes, applied.new)
         if applied.old.proxy.http != applied.new.proxy.http:
             self._restart_http()
@@ -246,6 +276,47 @@ class Engine:
         """Called from the recorder's thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.feed.publish, CallsRecorded(records))
+
+    async def _summarize(
+        self, text: str, query: str, settings: LlmSettings, budget_tokens: int
+    ) -> str:
+        return await summarize(
+            text, query, settings, self.parts.environ, self.redactor.redact, budget_tokens
+        )
+
+    def _original(self, call_id: int) -> OriginalCall | None:
+        """A recorded call with the answer that its upstream gave. Blocking."""
+        found = self.recorder.original(call_id)
+        if found is None:
+            return None
+        record = found.record
+        held = self.answers.held_store.get(record.held_key) if record.held_key else None
+        body = found.before or (held.body if held is not None else b"")
+        if not body and not record.strategy:
+            body = found.result
+        upstream = self.router.upstreams.get(record.upstream)
+        settings = self._proxy_settings()
+        budget = default_budget(settings)
+        if upstream is not None:
+            rules = rules_for(settings, upstream.settings, record.tool)
+            budget = rules.budget if rules.unit == "tokens" else max(1, rules.budget // 4)
+        return OriginalCall(
+            record.upstream,
+            record.tool,
+            body,
+            found.result,
+            record.strategy,
+            found.query,
+            budget,
+        )
+
+    def _offered_tools(self) -> dict[str, frozenset[str]]:
+        """The tools that hosts are offered, by upstream."""
+        tools = self.router.catalogue.tools.values()
+        return {
+            name: frozenset(tool.name for tool in tools if tool.upstream == name)
+            for name in self.router.upstreams
+        }
 
     def _looks_secret(self, text: str) -> bool:
         return any(format_spans(text))

@@ -6,18 +6,25 @@ All of it runs on the engine's loop, in callbacks; a call costs no task.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from config.schema import ProxySettings
 from proxy import wire
+from proxy.answer_cache import Flights, cache_key, is_writing
+from proxy.answer_rules import AnswerRules, rules_for
+from proxy.answers import AnswerRequest, Answers, ShapedAnswer
 from proxy.catalogue import Catalogue, OfferedUpstream, build
+from proxy.control_tools import TOOLS
 from proxy.exchange import Answer, Exchange, Failure, FailureKind, call_outcome
 from proxy.listing import error_text
 from proxy.model import Outcome, RunningCall, UpstreamState
+from proxy.own_tools import CallRecorder, OwnTools, definitions, sees_own_tools
+from proxy.query import strip_context_query
 from proxy.recorder import CallObservation
 from proxy.session import HostSession
+from proxy.tool_traits import NO_TRAITS, ToolTraits, traits_by_name
 from proxy.upstream import Upstream
 
 OUTAGE_GRACE_SECONDS = 600.0
@@ -41,15 +48,11 @@ _ANNOUNCED = {
 """Which notice stands for which lists."""
 
 
-class CallRecorder(Protocol):
-    """Where finished calls go; must return at once."""
+class RouterRecorder(CallRecorder, Protocol):
+    """Where the router's calls and tool lists go; must return at once."""
 
-    def next_call_id(self) -> int:
-        """A number for the next call."""
-        ...
-
-    def observe(self, call: CallObservation, /) -> None:
-        """A call has ended."""
+    def tool_list_sent(self, ours: bytes, /) -> None:
+        """A host was given a tool list with our own tools in it."""
         ...
 
 
@@ -67,6 +70,19 @@ class HostCall:
     started_at: float
     arguments: bytes
     exchange: Exchange
+    rules: AnswerRules | None = None
+    """What the settings said of its answer when it began; ``None`` for what is no tool's call."""
+    traits: ToolTraits = NO_TRAITS
+    query: str = ""
+    """Its ``_context_query``."""
+    shared_as: bytes | None = None
+    """Under this key identical calls share one answer."""
+    generation: int = 0
+    """How often the upstream had been written to when the call began."""
+    writes: bool = False
+    """It may change what other tools of its upstream answer."""
+    cache: str = ""
+    cache_age_seconds: float = 0.0
 
 
 @dataclass(slots=True)
@@ -84,9 +100,11 @@ class Router:
     def __init__(
         self,
         settings: Callable[[], ProxySettings],
-        recorder: CallRecorder,
+        recorder: RouterRecorder,
         looks_secret: Callable[[str], bool],
+        answers: Answers | None = None,
     ) -> None:
+        """``answers``: shapes, keeps and holds answers; without it everything is relayed as it comes."""
         self.upstreams: dict[str, Upstream] = {}
         """By name, in the order of the settings."""
         self.sessions: dict[int, HostSession] = {}
@@ -96,6 +114,12 @@ class Router:
         self._settings = settings
         self._recorder = recorder
         self._looks_secret = looks_secret
+        self._answers = answers
+        self.own_tools: OwnTools | None = None
+        """Answers calls to our own tools."""
+        self._flights: Flights[HostCall] = Flights()
+        self._rules: dict[tuple[str, str], AnswerRules] = {}
+        self._traits: dict[str, Mapping[str, ToolTraits]] = {}
         self._waiting_lists: list[_WaitingList] = []
         self._first_seen: dict[str, float] = {}
         self._list_cache = {kind: self.catalogue.list_result(kind) for kind in _LISTS.values()}
@@ -117,7 +141,17 @@ class Router:
             for upstream in self.upstreams.values()
             if _advertised(upstream, now)
         ]
-        self.catalogue = build(offered, self._looks_secret)
+        settings = self._settings()
+        self._rules.clear()
+        self._traits.clear()
+        self.catalogue = build(
+            offered,
+            self._looks_secret,
+            context_query=settings.advertise_context_query,
+            own_tools=definitions(
+                advertised=settings.advertise_control_tools and self.own_tools is not None
+            ),
+        )
         before = self._list_cache
         self._list_cache = {kind: self.catalogue.list_result(kind) for kind in _LISTS.values()}
         changed = {kind for kind in _LISTS.values() if before[kind] != self._list_cache[kind]}
@@ -184,6 +218,8 @@ class Router:
 
     def _reply_list(self, session: HostSession, id: wire.Raw, kind: str) -> None:
         session.listed[kind] = self._list_cache[kind]
+        if kind == "tools" and self.catalogue.own:
+            self._recorder.tool_list_sent(b",".join(TOOLS))
         session.reply(id, self._list_cache[kind])
 
     def _unseen_upstreams(self) -> bool:
@@ -231,6 +267,9 @@ class Router:
         if name is None:
             session.refuse(id, wire.INVALID_PARAMS, "tools/call needs the name of a tool")
             return
+        if name in self.catalogue.own and self.own_tools is not None:
+            self.own_tools.call(session, id, name, params)
+            return
         target = self.catalogue.find_tool(name)
         upstream = None if target is None else self.upstreams.get(target[0])
         if target is None or upstream is None:
@@ -239,8 +278,53 @@ class Router:
             session.refuse(id, wire.INVALID_PARAMS, text)
             return
         params["name"] = wire.raw(target[1])
+        if self._answers is None:
+            arguments = bytes(params.get("arguments", b""))
+            self._send(session, id, "tools/call", params, upstream, target[1], arguments=arguments)
+        else:
+            self._call_shaped(session, id, params, upstream, target[1], self._answers)
+
+    def _call_shaped(
+        self,
+        session: HostSession,
+        id: wire.Raw,
+        params: wire.Members,
+        upstream: Upstream,
+        tool: str,
+        answers: Answers,
+    ) -> None:
+        """Call a tool whose answer goes through cache and pipeline."""
+        traits = self._traits_of(upstream, tool)
+        query = ""
+        if not traits.declares_context_query:
+            params, query = strip_context_query(params)
         arguments = bytes(params.get("arguments", b""))
-        self._send(session, id, "tools/call", params, upstream, target[1], arguments=arguments)
+        call = self._open(session, id, "tools/call", params, upstream, tool, arguments)
+        if call is None:
+            return
+        call.rules = rules = self._rules_of(upstream, tool)
+        call.traits = traits
+        call.query = query
+        answers.called(session.id, arguments)
+        if not answers.cache.eligible(rules.cache_policy, traits.annotations):
+            call.writes = is_writing(traits.annotations)
+            if call.writes:
+                answers.cache.invalidate(upstream.name)
+            self._submit(call)
+            return
+        now = time.monotonic()
+        key = cache_key(upstream.name, tool, arguments)
+        kept = answers.cache.get(key, now)
+        if kept is not None:
+            call.cache, call.cache_age_seconds = "hit", now - kept.stored_at
+            call.exchange.finish({"result": wire.Raw(kept.body)})
+            return
+        call.generation = answers.cache.generation(upstream.name)
+        call.shared_as = key + call.generation.to_bytes(8, "big")
+        if self._flights.join(call.shared_as, call):
+            self._submit(call)
+        else:
+            call.cache = "shared"
 
     def _get_prompt(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
         name = wire.string(params, "name")
@@ -311,12 +395,33 @@ class Router:
         arguments: bytes = b"",
         next_one: Callable[[wire.Members], bool] | None = None,
     ) -> None:
+        call = self._open(session, id, method, params, upstream, label, arguments, next_one)
+        if call is not None:
+            self._submit(call)
+
+    def _submit(self, call: HostCall) -> None:
+        failure = call.upstream.submit(call.exchange)
+        if failure is not None:
+            call.exchange.finish(failure)
+
+    def _open(
+        self,
+        session: HostSession,
+        id: wire.Raw,
+        method: str,
+        params: wire.Members | None,
+        upstream: Upstream,
+        label: str,
+        arguments: bytes,
+        next_one: Callable[[wire.Members], bool] | None = None,
+    ) -> HostCall | None:
+        """Note a request as under way, before it is sent. ``None``: it was refused."""
         now = time.monotonic()
         limits = upstream.limits
         about = bytes(id)
         if (session.id, about) in self.calls:
             session.refuse(id, wire.INVALID_REQUEST, "a request with this id is under way already")
-            return
+            return None
 
         def finish(answer: Answer) -> None:
             if self.calls.pop((session.id, about), None) is None:
@@ -363,11 +468,64 @@ class Router:
         self.calls[session.id, about] = call
         if call.recorded:
             session.calls += 1
-        failure = upstream.submit(exchange)
-        if failure is not None:
-            finish(failure)
+        return call
 
     def _finish(self, call: HostCall, answer: Answer) -> None:
+        """The upstream has answered, or will not: shape the answer if need be, then send it."""
+        rules, answers = call.rules, self._answers
+        if answers is not None and call.writes:
+            answers.cache.invalidate(call.upstream.name)  # what was read while it wrote is old, too
+        if answers is not None and call.shared_as is not None:
+            self._share(call, answer, answers)
+        if (
+            isinstance(answer, Failure)
+            or rules is None
+            or answers is None
+            or "result" not in answer
+            or not (rules.may_exceed(len(answer["result"])) or rules.clean)
+        ):
+            self._deliver(call, answer)
+            return
+        self.calls[call.session.id, bytes(call.host_id)] = call  # until it is sent
+        request = AnswerRequest(
+            call.session.id,
+            call.upstream.name,
+            call.label,
+            call.arguments,
+            call.query,
+            bytes(answer["result"]),
+            rules,
+            call.traits.output_schema,
+            bool(self.catalogue.own) and sees_own_tools(call.session),
+        )
+        answers.spawn(self._shape(call, answer, request, answers))
+
+    async def _shape(
+        self, call: HostCall, answer: wire.Members, request: AnswerRequest, answers: Answers
+    ) -> None:
+        shaped = await answers.shape(request)
+        if self.calls.pop((call.session.id, bytes(call.host_id)), None) is call:
+            answer["result"] = wire.Raw(shaped.body)
+            self._deliver(call, answer, shaped)
+
+    def _share(self, call: HostCall, answer: Answer, answers: Answers) -> None:
+        """Keep the answer for later calls, and give it to identical ones that wait for it."""
+        assert call.shared_as is not None
+        key, call.shared_as = call.shared_as, None
+        followers = self._flights.landed(key, call)
+        if not isinstance(answer, Failure) and "result" in answer:
+            assert call.rules is not None
+            body = bytes(answer["result"])
+            fresh = answers.cache.generation(call.upstream.name) == call.generation
+            if call.rules.cache_ttl_seconds > 0 and fresh and not _is_tool_error(body):
+                now = time.monotonic()
+                answers.cache.put(key[:-8], body, now, call.rules.cache_ttl_seconds)
+        for follower in followers:
+            follower.shared_as = None
+            copy = answer if isinstance(answer, Failure) else dict(answer)
+            follower.exchange.finish(copy)
+
+    def _deliver(self, call: HostCall, answer: Answer, shaped: ShapedAnswer | None = None) -> None:
         outcome = call_outcome(answer)
         error = ""
         if isinstance(answer, Failure):
@@ -379,11 +537,10 @@ class Router:
                 body = bytes(wire.error_value(wire.SERVER_ERROR, error))
                 frame = wire.error(call.host_id, wire.SERVER_ERROR, error)
         else:
-            answer["id"] = call.host_id
             body = bytes(answer["error"] if "error" in answer else answer["result"])
             limit = self._settings().max_result_bytes
             # What is too long by far is not even written: that would hold up everybody's calls.
-            frame = b"" if len(body) > limit else wire.encode(answer)
+            frame = b"" if len(body) > limit else wire.response(call.host_id, answer)
             if "error" in answer:
                 error = error_text(answer).split("\n", 1)[0][:500]
             if max(len(body), len(frame)) > limit:
@@ -399,15 +556,21 @@ class Router:
                     if call.exchange.method == "tools/call"
                     else wire.error(call.host_id, wire.SERVER_ERROR, error)
                 )
-            elif outcome is Outcome.OK and b'"isError"' in body:
-                flag = wire.members_of(body).get("isError")
-                if flag is not None and bytes(flag) == b"true":
-                    outcome = Outcome.TOOL_ERROR
+            elif outcome is Outcome.OK and _is_tool_error(body):
+                outcome = Outcome.TOOL_ERROR
         call.session.send(frame, bytes(call.host_id))
-        self._record(call, outcome, error, body)
+        self._record(call, outcome, error, body, shaped)
 
-    def _record(self, call: HostCall, outcome: Outcome, error: str, body: bytes) -> None:
+    def _record(
+        self,
+        call: HostCall,
+        outcome: Outcome,
+        error: str,
+        body: bytes,
+        shaped: ShapedAnswer | None = None,
+    ) -> None:
         if call.recorded:
+            shaped = shaped or ShapedAnswer(body)
             self._recorder.observe(
                 CallObservation(
                     call.id,
@@ -421,6 +584,16 @@ class Router:
                     error,
                     call.arguments,
                     body,
+                    shaped.before,
+                    shaped.strategy,
+                    shaped.overhead_tokens,
+                    shaped.held_key,
+                    cache=call.cache,
+                    cache_age_seconds=call.cache_age_seconds,
+                    fault=shaped.fault,
+                    query=shaped.query.text,
+                    query_source=shaped.query.source,
+                    host_cut_tokens=self._settings().host_cut_tokens,
                 )
             )
 
@@ -428,7 +601,7 @@ class Router:
         """Cancel a request; its host gets no answer any more."""
         call = self.calls.pop((session.id, id), None)
         if call is not None:
-            call.upstream.cancel(call.exchange, note)
+            self._withdraw(call, note)
             self._record(call, Outcome.CANCELLED, "cancelled by the host", b"")
 
     def forget(self, session: HostSession) -> None:
@@ -436,9 +609,31 @@ class Router:
         reason = wire.raw("the host has left")
         for key in [key for key in self.calls if key[0] == session.id]:
             call = self.calls.pop(key)
-            call.upstream.cancel(call.exchange, {"reason": reason})
+            self._withdraw(call, {"reason": reason})
             self._record(call, Outcome.CANCELLED, "the host has left", b"")
         self._waiting_lists = [item for item in self._waiting_lists if item.session is not session]
+
+    def _withdraw(self, call: HostCall, note: wire.Members) -> None:
+        """Nobody wants this one any more; of identical calls the next one asks in its place."""
+        if call.shared_as is not None:
+            successor = self._flights.leave(call.shared_as, call)
+            if successor is not None:
+                successor.cache = ""
+                self._submit(successor)
+        call.upstream.cancel(call.exchange, note)
+
+    def _rules_of(self, upstream: Upstream, tool: str) -> AnswerRules:
+        """Worked out once per tool, until the settings change."""
+        key = (upstream.name, tool)
+        if key not in self._rules:
+            self._rules[key] = rules_for(self._settings(), upstream.settings, tool)
+        return self._rules[key]
+
+    def _traits_of(self, upstream: Upstream, tool: str) -> ToolTraits:
+        """From what the upstream itself listed."""
+        if upstream.name not in self._traits:
+            self._traits[upstream.name] = traits_by_name(upstream.offer.tools)
+        return self._traits[upstream.name].get(tool, NO_TRAITS)
 
     def running(self) -> tuple[RunningCall, ...]:
         """Calls that wait for an answer, oldest first."""
@@ -456,6 +651,14 @@ def failure_text(upstream: Upstream, failure: Failure) -> str:
     if failure.kind in (FailureKind.LOST, FailureKind.DOWN) and upstream.vitals.last_words:
         text += f" Its last error output: {upstream.vitals.last_words[:300]}"
     return text
+
+
+def _is_tool_error(body: bytes) -> bool:
+    """The tool itself says that it failed."""
+    if b'"isError"' not in body:
+        return False
+    flag = wire.members_of(body).get("isError")
+    return flag is not None and bytes(flag) == b"true"
 
 
 def _advertised(upstream: Upstream, now: float) -> bool:

@@ -1,0 +1,424 @@
+"""What happens to answers between the upstream and the host: shaped, held, given again, read back.
+
+The engine's side of the pipeline. Everything that takes processor time runs in the worker process, and
+everything that reads a disk in a thread; what is here waits for them in tasks of the engine's group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict, deque
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import msgspec
+
+from config.schema import Compression, LlmSettings, ProxySettings
+from proxy import wire
+from proxy.answer import all_text
+from proxy.answer_cache import AnswerCache
+from proxy.answer_model import HeldDetail, HeldList, WhatIf, WhatIfQuery
+from proxy.answer_rules import AnswerRules, default_budget
+from proxy.jobs import (
+    Compared,
+    Fetched,
+    Job,
+    JobFailed,
+    Outcome,
+    ReadJob,
+    Reduced,
+    ReduceJob,
+    SelectJob,
+    WhatIfJob,
+)
+from proxy.query import Query, query_of
+from proxy.store.database import StoreUnavailable
+from proxy.store.held import HeldBody, HeldStore
+from proxy.summary import SummaryFailed
+
+JOB_SECONDS = 20.0
+"""How long the worker may take for one answer; then a plain cut goes out."""
+WHAT_IF_SECONDS = 60.0
+REMEMBERED_CALLS = 256
+"""Calls per session whose answers can be compared with later ones."""
+RECENT_CALLS = 5
+"""Calls of a session that say what a call without words of its own may be about."""
+
+
+class JobRunner(Protocol):
+    """The worker process."""
+
+    def submit(self, job: Job, done: Callable[[Outcome], None], timeout_seconds: float, /) -> None:
+        """Do the job; ``done`` is called once, in the engine's loop."""
+        ...
+
+
+class Summarizer(Protocol):
+    """Asks a language model."""
+
+    async def __call__(
+        self, text: str, query: str, settings: LlmSettings, budget_tokens: int, /
+    ) -> str:
+        """A summary. Raises `proxy.summary.SummaryFailed`."""
+        ...
+
+
+NO_QUERY = Query("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRequest:
+    """One tool's answer on its way to a host."""
+
+    session: int
+    upstream: str
+    tool: str
+    arguments: bytes
+    query: str
+    """The ``_context_query`` of the call; empty when there was none."""
+    body: bytes
+    rules: AnswerRules
+    output_schema: bytes
+    handles: bool
+    """The host's session can see the tools that read held text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapedAnswer:
+    """What goes to the host, and what there is to know about it."""
+
+    body: bytes
+    before: bytes = b""
+    """The original; empty when it is ``body``."""
+    strategy: str = ""
+    overhead_tokens: int = 0
+    held_key: str = ""
+    fault: str = ""
+    query: Query = NO_QUERY
+
+
+@dataclass(slots=True)
+class _SessionMemory:
+    """What is known of a host's earlier calls."""
+
+    answered: OrderedDict[bytes, str] = field(default_factory=OrderedDict[bytes, str])
+    """Key of the held original by call."""
+    arguments: deque[bytes] = field(default_factory=lambda: deque[bytes](maxlen=RECENT_CALLS))
+
+
+class Answers:
+    """Shapes answers and serves what was held. Lives on the engine's loop."""
+
+    def __init__(
+        self,
+        settings: Callable[[], ProxySettings],
+        held: HeldStore,
+        worker: JobRunner,
+        summarize: Summarizer,
+        redact: Callable[[str], str],
+        original_of: Callable[[int], OriginalCall | None],
+    ) -> None:
+        """``original_of``: a recorded call with its texts, blocking; ``None`` when it is unknown."""
+        self.held_store = held
+        self.cache = AnswerCache(settings().cache.max_bytes)
+        self._settings = settings
+        self._worker = worker
+        self._summarize = summarize
+        self._redact = redact
+        self._original_of = original_of
+        self._sessions: dict[int, _SessionMemory] = {}
+        self._group: asyncio.TaskGroup | None = None
+
+    def start(self, group: asyncio.TaskGroup) -> None:
+        """Tasks of answers belong to the engine's group."""
+        self._group = group
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run in the engine's group."""
+        assert self._group is not None
+        self._group.create_task(work)
+
+    def applied(self) -> None:
+        """New settings are in force."""
+        settings = self._settings()
+        self.cache.resize(settings.cache.max_bytes)
+        self.held_store.resize(settings.held.max_bytes)
+
+    def called(self, session: int, arguments: bytes) -> None:
+        """A host called a tool: later calls may be about the same."""
+        self._memory(session).arguments.append(arguments)
+
+    def left(self, session: int) -> None:
+        """A host has left: what it was given may be evicted now."""
+        self._sessions.pop(session, None)
+        self.held_store.unpin_session(session)
+
+    # on the way to a host
+
+    async def shape(self, request: AnswerRequest) -> ShapedAnswer:
+        """The answer within its budget. Never raises: at worst a plain cut goes out."""
+        query = self._query(request)
+        earlier_key, earlier = await self._earlier(request)
+        job = ReduceJob(
+            request.body,
+            request.rules.strategy.value,
+            request.rules.budget,
+            request.rules.unit,
+            request.rules.clean,
+            query.text,
+            request.handles,
+            request.output_schema,
+            earlier,
+            earlier_key,
+        )
+        fault = ""
+        if request.rules.strategy is Compression.LLM_SUMMARY:
+            job, fault = await self._with_summary(job)
+        outcome = await self._ask(job, JOB_SECONDS)
+        if isinstance(outcome, JobFailed):
+            fault = outcome.reason
+            outcome = await asyncio.to_thread(plain_cut, job)
+        assert isinstance(outcome, Reduced)
+        fault = outcome.fault or fault
+        if not outcome.body:
+            return ShapedAnswer(request.body, fault=fault, query=query)
+        self.held_store.put(
+            outcome.key,
+            request.body,
+            [(part.key, part.pointer) for part in outcome.parts],
+            request.upstream,
+            request.tool,
+        )
+        self.held_store.pin(request.session, outcome.key)
+        self._remember(request, outcome.key)
+        return ShapedAnswer(
+            outcome.body,
+            request.body,
+            outcome.strategy,
+            outcome.overhead_tokens,
+            outcome.key,
+            fault,
+            query,
+        )
+
+    # our own tools
+
+    async def read_more(
+        self, session: int, key: str, offset: int, limit: int | None
+    ) -> FetchedText:
+        """The next chunk of a held text."""
+        held = await asyncio.to_thread(self.held_store.get, key)
+        if held is None:
+            return _not_held(key)
+        budget = default_budget(self._settings())
+        job = ReadJob(held.body, held.pointer, key, offset, limit, budget)
+        return await self._fetch(session, key, held, job)
+
+    async def select(self, session: int, key: str, sections: tuple[str, ...]) -> FetchedText:
+        """Sections of a held text."""
+        held = await asyncio.to_thread(self.held_store.get, key)
+        if held is None:
+            return _not_held(key)
+        budget = default_budget(self._settings())
+        job = SelectJob(held.body, held.pointer, key, sections, budget)
+        return await self._fetch(session, key, held, job)
+
+    # for operators
+
+    async def held(self, limit: int) -> HeldList:
+        """Held answers, used last first."""
+        try:
+            return await asyncio.to_thread(self.held_store.list, limit)
+        except StoreUnavailable:  # the store's own problem is shown to the person already
+            return HeldList(self.held_store.totals(), ())
+
+    async def held_answer(self, key: str) -> HeldDetail | None:
+        """One held answer with its text."""
+        try:
+            return await asyncio.to_thread(self.held_store.detail, key, self._redact)
+        except StoreUnavailable:
+            return None
+
+    async def drop_held(self, key: str) -> bool:
+        """Forget one held answer. False when there is none."""
+        return await asyncio.to_thread(self.held_store.drop, key)
+
+    def clear_cache(self, upstream: str, tool: str) -> int:
+        """Forget kept answers; returns how many. Empty names match all."""
+        return self.cache.clear(upstream, tool)
+
+    async def what_if(self, query: WhatIfQuery) -> WhatIf:
+        """The same call under other settings."""
+        original = await asyncio.to_thread(self._original_of, query.call_id)
+        if original is None or not original.body:
+            return _no_what_if(query, original)
+        unknown = [name for name in query.strategies if name not in _STRATEGIES]
+        if unknown:
+            names = ", ".join(sorted(_STRATEGIES))
+            return replace(
+                _no_what_if(query, original),
+                problem=f"There is no strategy {unknown[0]}. There are: {names}.",
+            )
+        job = WhatIfJob(
+            original.body,
+            query.strategies,
+            query.budget_tokens or original.budget,
+            original.query if query.query is None else query.query,
+            original.sent,
+            original.strategy,
+        )
+        outcome = await self._ask(job, WHAT_IF_SECONDS)
+        if not isinstance(outcome, Compared):
+            reason = outcome.reason if isinstance(outcome, JobFailed) else "nothing came back"
+            return replace(
+                _no_what_if(query, original), problem=f"This could not be worked out: {reason}."
+            )
+        return await asyncio.to_thread(self._compared, query, original, outcome)
+
+    # helpers
+
+    def _compared(self, query: WhatIfQuery, original: OriginalCall, found: Compared) -> WhatIf:
+        def shown(variant: Any) -> Any:
+            return replace(variant, text=self._redact(variant.text)[:_SHOWN_CHARACTERS])
+
+        return WhatIf(
+            query.call_id,
+            original.upstream,
+            original.tool,
+            found.content,
+            found.before_tokens,
+            self._redact(found.before_text)[:_SHOWN_CHARACTERS],
+            None if found.sent is None else shown(found.sent),
+            tuple(shown(variant) for variant in found.variants),
+        )
+
+    async def _fetch(
+        self, session: int, key: str, held: HeldBody, job: ReadJob | SelectJob
+    ) -> FetchedText:
+        self.held_store.pin(session, key)
+        outcome = await self._ask(job, JOB_SECONDS)
+        if isinstance(outcome, Fetched):
+            return FetchedText(outcome.text, outcome.is_error, held.upstream, held.tool)
+        reason = outcome.reason if isinstance(outcome, JobFailed) else "nothing came back"
+        text = f"mms: the text is held, but reading it failed: {reason}. Try again."
+        return FetchedText(text, True, held.upstream, held.tool)
+
+    def _ask(self, job: Job, timeout_seconds: float) -> asyncio.Future[Outcome]:
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+        def done(outcome: Outcome) -> None:
+            if not future.done():
+                future.set_result(outcome)
+
+        self._worker.submit(job, done, timeout_seconds)
+        return future
+
+    def _query(self, request: AnswerRequest) -> Query:
+        if request.query:
+            return Query(request.query, "_context_query")
+        recent = [
+            arguments.decode("utf-8", "replace")
+            for arguments in reversed(self._memory(request.session).arguments)
+        ]
+        return query_of(request.arguments, recent)
+
+    async def _earlier(self, request: AnswerRequest) -> tuple[str, bytes]:
+        if not request.rules.delta or not request.handles:
+            return "", b""
+        key = self._memory(request.session).answered.get(_identity(request))
+        if key is None:
+            return "", b""
+        held = await asyncio.to_thread(self.held_store.get, key)
+        return ("", b"") if held is None else (key, held.body)
+
+    def _remember(self, request: AnswerRequest, key: str) -> None:
+        answered = self._memory(request.session).answered
+        identity = _identity(request)
+        answered[identity] = key
+        answered.move_to_end(identity)
+        while len(answered) > REMEMBERED_CALLS:
+            answered.popitem(last=False)
+
+    def _memory(self, session: int) -> _SessionMemory:
+        return self._sessions.setdefault(session, _SessionMemory())
+
+    async def _with_summary(self, job: ReduceJob) -> tuple[ReduceJob, str]:
+        """Ask the model; when that does not work, an extract goes out."""
+        llm = self._settings().llm
+        budget = job.budget if job.unit == "tokens" else job.budget // 4
+        try:
+            text = await asyncio.to_thread(all_text, job.body)
+            summary = await self._summarize(text, job.query, llm, budget)
+        except (SummaryFailed, wire.MalformedMessage) as error:
+            return job, f"no summary: {error}"
+        return msgspec.structs.replace(job, summary=summary), ""
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalCall:
+    """A recorded call with what is needed to answer it anew."""
+
+    upstream: str
+    tool: str
+    body: bytes
+    """The upstream's result; empty when it is no longer held."""
+    sent: bytes
+    strategy: str
+    query: str
+    budget: int
+    """Tokens that an answer of this tool may have now."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedText:
+    """What one of our own tools answers."""
+
+    text: str
+    is_error: bool = False
+    upstream: str = ""
+    """Whose text it is."""
+    tool: str = ""
+
+
+_STRATEGIES: Mapping[str, Compression] = {one.value: one for one in Compression}
+_SHOWN_CHARACTERS = 256 * 1024
+
+
+def plain_cut(job: ReduceJob) -> Reduced:
+    """What goes out when the worker failed: cut in this process. Blocking."""
+    from proxy.pipeline import reduce_answer
+    from proxy.token_gauge import TokenGauge
+
+    simple = msgspec.structs.replace(
+        job, strategy=Compression.TRUNCATE.value, earlier=b"", output_schema=b"", summary=""
+    )
+    return reduce_answer(simple, TokenGauge())
+
+
+def _identity(request: AnswerRequest) -> bytes:
+    """One call's identity for comparing its answers: who, what, and every argument."""
+    parts = (request.upstream.encode(), request.tool.encode(), request.arguments)
+    digest = hashlib.sha256()
+    for part in (*parts, request.query.encode("utf-8", "surrogatepass")):
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.digest()
+
+
+def _not_held(key: str) -> FetchedText:
+    return FetchedText(
+        f"There is no held text {key[:64]!r} any more, or there never was. "
+        "Use the key exactly as an answer gave it, or call the tool again.",
+        True,
+    )
+
+
+def _no_what_if(query: WhatIfQuery, original: OriginalCall | None) -> WhatIf:
+    problem = (
+        f"There is no call {query.call_id}."
+        if original is None
+        else "The original of this call is not held any more."
+    )
+    upstream, tool = ("", "") if original is None else (original.upstream, original.tool)
+    return WhatIf(query.call_id, upstream, tool, "", 0, "", None, (), problem)
