@@ -10,7 +10,7 @@ export PYTHON
 # Otherwise pyright asks a registry whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help run test real check format bench clean setup-run setup-test setup-check
+.PHONY: help run test real check format bench bench-quality clean setup-run setup-test setup-check
 
 help:
 	@echo "make run     start the console; without a terminal, the demo"
@@ -19,6 +19,7 @@ help:
 	@echo "make check   formatting, lint, types, import contracts, tests with coverage"
 	@echo "make format  format the code and fix what lint can fix"
 	@echo "make bench   measure what a call costs"
+	@echo "make bench-quality  measure what survives in shortened answers, beside other products"
 	@echo "make clean   remove .venv and everything that was made"
 
 run: setup-run
@@ -44,6 +45,11 @@ format: setup-check
 
 bench: setup-test
 	$(BIN)/python -m tests.bench
+
+# Fewer questions: make bench-quality QUALITY="--peers --n 60"
+QUALITY ?= --peers
+bench-quality: setup-test
+	$(BIN)/python -m tests.bench.quality $(QUALITY)
 
 setup-run setup-test setup-check:
 	@sh .ci/setup $(@:setup-%=%)

@@ -39,10 +39,11 @@ from tests.bench.quality.measure import (
     readable,
     same_value,
 )
-from tests.bench.quality.peers import NAMES, Peer, PeerProblem
+from tests.bench.quality.peers import NAMES, Peer, PeerProblem, interpreter
 from tests.bench.quality.product import Product
 from tests.bench.report import Row, Table, as_json, as_markdown
 
+_ROOT = Path(__file__).parents[3]
 _WORD = re.compile(r"\w+")
 _COMMON = frozenset(
     _WORD.findall(
@@ -75,13 +76,18 @@ class Report:
             took = time.perf_counter() - started
             note(f"{shape} at {budget}: {len(cases)} cases in {took:.1f} s")
             where = f"{shape} at {budget}"
-            self._kept.append({"shape": where, "n": str(len(cases)), **_shares(found)})
+            self._kept.append({"shape": where, "n": self._counts(cases), **_shares(found)})
             if self.bench.product:
                 self._tallies.append(tally)
                 self._ours.append(_ours(where, tally))
                 self.measures[f"{shape} kept at {budget}"] = found[PRODUCT]
                 if tally.json_cases:
                     self.measures[f"{shape} valid JSON at {budget}"] = tally.json / tally.json_cases
+
+    def _counts(self, cases: Sequence[Case]) -> str:
+        """Cases of mms and, when fewer, of the others."""
+        others = min(len(cases), self.bench.others)
+        return str(len(cases)) if others == len(cases) else f"{len(cases)}, {others}"
 
     def adversarial(self, cases: Sequence[Case]) -> None:
         """One row per case at the default budget."""
@@ -306,7 +312,7 @@ def digest_with_seed(seed: str) -> str:
     found = subprocess.run(
         [sys.executable, "-m", "tests.bench.quality", "--digest"],
         env={**os.environ, "PYTHONHASHSEED": seed},
-        cwd=Path(__file__).parents[3],
+        cwd=_ROOT,
         capture_output=True,
         text=True,
         timeout=300,
@@ -320,7 +326,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.quality", description=__doc__)
     parser.add_argument("--data", help=f"folder of the data sets (${data.DATA_VARIABLE})")
     parser.add_argument("--peers", action="store_true", help="also measure other products")
-    parser.add_argument("--peer-python", default=os.environ.get("PEER_PYTHON", ""), metavar="PATH")
+    parser.add_argument(
+        "--peer-python",
+        default="",
+        metavar="PATH",
+        help="an interpreter that has the peers; by default one is made under .venv/peers",
+    )
     parser.add_argument("--n", type=int, default=300, help="questions of the larger sets (300)")
     parser.add_argument(
         "--only", action="append", help="one shape: A B C D E F adversarial lossless"
@@ -338,10 +349,11 @@ def main() -> int:
         absent: list[str] = []
         for name in NAMES if options.peers else ():
             try:
-                peers[name] = stack.enter_context(Peer(name, options.peer_python, gauge))
+                python = interpreter(options.peer_python, _ROOT)
+                peers[name] = stack.enter_context(Peer(name, python, gauge))
             except PeerProblem as problem:
                 absent.append(f"{name} is not measured: {problem}")
-        bench = Bench(gauge, peers, Product(gauge))
+        bench = Bench(gauge, peers, Product(gauge), others=options.others)
         report = Report(bench)
         _measure(options, report, gauge)
         report.finish()

@@ -75,9 +75,12 @@ class Bench:
         product: Product | None,
         *,
         baselines: bool = True,
+        others: int = 100,
     ) -> None:
+        """``others``: the other columns get only the first so many cases of a shape."""
         self.gauge = gauge
         self.product = product
+        self.others = others
         self._chance = Baselines(gauge).chance
         self._baselines = Baselines(gauge).methods() if baselines else {}
         self._peers = dict(peers)
@@ -98,9 +101,12 @@ class Bench:
             tokens = budget.of(self.gauge.size(case.text))
             if self.product:
                 hits[PRODUCT] += self._ours(self.product, case, tokens, tally, number)
-            for name, method in self._others():
-                hits[name] += self._theirs(name, method, case, tokens)
-        return {name: count / max(1, len(cases)) for name, count in hits.items()}, tally
+            if number < self.others:
+                for name, method in self._others():
+                    hits[name] += self._theirs(name, method, case, tokens)
+        others = max(1, min(self.others, len(cases)))
+        counts = {name: len(cases) if name == PRODUCT else others for name in hits}
+        return {name: hits[name] / max(1, counts[name]) for name in hits}, tally
 
     def single(self, case: Case, tokens: int) -> dict[str, bool]:
         """One case, all columns; `adversarial` cases are shown one by one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import selectors
+import shutil
 import subprocess
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -18,8 +19,56 @@ _ANSWER_SECONDS = 30.0
 _TRIES = 4
 
 
+PACKAGES = ("headroom-ai==0.42.0", "memtomem-stm==0.6.9")
+"""Pinned, so that figures of another day compare."""
+FOLDER = Path(".venv/peers")
+"""Under the checkout; goes with the environment it lies in."""
+_INTERPRETERS = ("python3.12", "python3.13")
+_INSTALL_SECONDS = 900.0
+
+
 class PeerProblem(Exception):
     """A peer cannot be measured; says why."""
+
+
+def interpreter(chosen: str, root: Path) -> str:
+    """The interpreter with the peers: the chosen one, else one that is made on first use.
+
+    Raises `PeerProblem` when there is no suitable Python or the packages do not install.
+    """
+    if chosen:
+        return chosen
+    python = root / FOLDER / "bin" / "python"
+    ready = root / FOLDER / "ready"
+    if ready.is_file() and ready.read_text("utf-8").split() == list(PACKAGES):
+        return str(python)
+    base = next(filter(None, map(_usable, _INTERPRETERS)), None)
+    if base is None:
+        raise PeerProblem(f"none of {', '.join(_INTERPRETERS)} is there; memtomem-stm needs one")
+    for command in (
+        [base, "-m", "venv", "--clear", str(root / FOLDER)],
+        [str(python), "-m", "pip", "install", "-q", *PACKAGES],
+    ):
+        try:
+            subprocess.run(
+                command, check=True, capture_output=True, text=True, timeout=_INSTALL_SECONDS
+            )
+        except subprocess.CalledProcessError as error:
+            last = error.stderr.strip().rpartition("\n")[2]
+            raise PeerProblem(f"{' '.join(PACKAGES)} did not install: {last[:200]}") from error
+        except subprocess.TimeoutExpired as error:
+            raise PeerProblem(f"installing took longer than {_INSTALL_SECONDS:g} s") from error
+    ready.write_text("\n".join(PACKAGES), "utf-8")
+    return str(python)
+
+
+def _usable(name: str) -> str | None:
+    """A version manager's shim may be there for a version that is not."""
+    path = shutil.which(name)
+    if path is None:
+        return None
+    found = subprocess.run([path, "-c", "import venv, ensurepip"], capture_output=True, check=False)
+    return path if found.returncode == 0 else None
 
 
 class Peer(AbstractContextManager["Peer"]):
