@@ -98,7 +98,12 @@ def unusual(lines: Sequence[bytes], members: Sequence[int]) -> list[Unusual]:
     if len(rows) >= _LEAST_MEMBERS and width <= _MOST_COLUMNS:
         for column in range(width):
             _look(cells[column::width], rows, found)
-    ends = (rows[0], rows[-1])  # shown anyway; and where a clock's digits change, they look unusual
+    ends = (
+        members[0],
+        members[-1],
+        rows[0],
+        rows[-1],
+    )  # shown anyway; and where a clock's digits change, they look unusual
     return sorted(
         (Unusual(line, surprise) for line, surprise in found.items() if line not in ends),
         key=lambda one: (-one.surprise, one.line),

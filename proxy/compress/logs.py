@@ -43,6 +43,8 @@ _FRAME = re.compile(
     r"^(?:\s+\S|Caused by\b|Traceback \(|Suppressed:|\.\.\. \d+ more|goroutine \d+"
     r"|[\w.$]{1,200}(?:Error|Exception)\b)"
 )
+_START = 400
+"""Characters at the beginning of a line that tell whether it is a stack frame."""
 _MOST_FRAMES = 40
 _RARE = 2
 """Templates with so many lines or fewer are shown whole."""
@@ -95,7 +97,7 @@ def extract_log(task: Task) -> Reduction | None:
     notes = {
         members[0]: _similar(len(members), section_id(task, members[0], members[-1]))
         for members in frequent
-        if len(members) > _RARE + 2
+        if len(members) > _RARE + 2 and _FRAME.match(lines[members[0]][:_START]) is None
     }
     return show_lines(task, lines, _ranked(lines, findings), Compression.EXTRACT, notes)
 
@@ -158,7 +160,7 @@ def _frames(lines: Sequence[str], line: int) -> list[int]:
     """The stack frames after a line."""
     found: list[int] = []
     for index in range(line + 1, min(len(lines), line + 1 + _MOST_FRAMES)):
-        if _FRAME.match(lines[index][:400]) is None:
+        if _FRAME.match(lines[index][:_START]) is None:
             break
         found.append(index)
     return found
