@@ -334,6 +334,9 @@ def main() -> int:
     )
     parser.add_argument("--n", type=int, default=300, help="questions of the larger sets (300)")
     parser.add_argument(
+        "--others", type=int, default=100, help="of these for the other columns (100)"
+    )
+    parser.add_argument(
         "--only", action="append", help="one shape: A B C D E F adversarial lossless"
     )
     parser.add_argument("--losses", action="store_true", help="list answers that did not survive")
