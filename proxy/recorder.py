@@ -13,7 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,7 +21,8 @@ from config.schema import HistorySettings
 from proxy.answer_model import Savings, SavingsView
 from proxy.ledger import Ledger, entry_of, summed, tool_list_entry
 from proxy.measure import Measured, Texts, read_texts
-from proxy.model import CallDetail, CallQuery, CallRecord, Minute, Outcome, Sizes, Totals
+from proxy.model import CallDetail, CallQuery, CallRecord, Minute, Sizes, Totals
+from proxy.observation import CallObservation
 from proxy.ring import DetailRing, RecentCall, detail_of
 from proxy.store.calls import (
     NO_HISTORY,
@@ -44,6 +45,8 @@ MOST_WAITING_BYTES = 256 * 1024 * 1024
 The texts wait as the bytes that were relayed, without a copy; 256 MB is a burst of some seconds.
 """
 
+__all__ = ["CallObservation", "Recorder"]
+
 _BATCH_SECONDS = 0.05
 _BATCH_BYTES = 8 * 1024 * 1024
 _IDLE_SECONDS = 30.0
@@ -61,49 +64,6 @@ _BREATH_SECONDS = 0.0002
 _T = TypeVar("_T")
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class CallObservation:
-    """One finished call as the engine saw it."""
-
-    id: int
-    """From `Recorder.next_call_id`."""
-    started_at: float
-    duration_ms: float
-    host: str
-    session: int
-    upstream: str
-    tool: str
-    outcome: Outcome
-    error: str
-    """Why it did not end well; empty for ``OK``. Redacted and cut to one line when recorded."""
-    arguments: bytes
-    """The raw JSON of the arguments; may be empty."""
-    result: bytes
-    """The raw JSON of the ``result`` or ``error`` member of the answer; empty when there was none."""
-    before: bytes = b""
-    """The ``result`` as the upstream sent it; empty when it went out as it came."""
-    strategy: str = ""
-    """How the answer was made smaller; empty when it was not. Goes with ``before``."""
-    overhead_tokens: int = 0
-    """Tokens of mms's own words in ``result``."""
-    held_key: str = ""
-    """Of the original in the held texts; empty when nothing is held for this call."""
-    fetched_upstream: str = ""
-    """A call that read held text: whose."""
-    fetched_tool: str = ""
-    cache: str = ""
-    """``hit``, ``shared`` or empty."""
-    cache_age_seconds: float = 0.0
-    fault: str = ""
-    """Why a stage of the pipeline gave up. Redacted and cut to one line when recorded."""
-    query: str = ""
-    """What the answer was searched for."""
-    query_source: str = ""
-    """Where the query came from; see `proxy.model.CallDetail`."""
-    host_cut_tokens: int = 0
-    """Where the host itself cuts answers, by the settings of the call; 0: it does not."""
 
 
 def _size(call: CallObservation) -> int:

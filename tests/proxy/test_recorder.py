@@ -19,10 +19,14 @@ import pytest
 
 from config.schema import HistorySettings
 from proxy import recorder as recorder_module
+from proxy.answer_model import Savings
 from proxy.model import CallQuery, CallRecord, Outcome, Sizes
 from proxy.recorder import CallObservation, Recorder
 from proxy.redact import Redactor
-from proxy.store.calls import read_calls, read_totals
+from proxy.store.call_schema import MIGRATIONS
+from proxy.store.calls import COLUMNS, read_calls, read_totals
+from proxy.store.database import close_writer, open_for_writing
+from proxy.store.savings import read_savings
 
 ROOT = Path(__file__).resolve().parents[2]
 WAIT = 10.0
@@ -141,6 +145,154 @@ def test_a_call_is_measured_stored_summed_and_reported(bench: Bench) -> None:
     assert [minute.calls for minute in minutes[-2:]] == [0, 1]
     assert recorder.unrecorded == 0
     assert recorder.problem == ""
+
+
+def test_a_call_made_smaller_is_recorded_with_both_sizes_and_its_saving(bench: Bench) -> None:
+    recorder = bench.recorder()
+    before = b'{"content":[{"type":"text","text":"one two three four five six"}]}'
+    (call,) = bench.observe(
+        recorder,
+        result=b'{"content":[{"type":"text","text":"one two"}]}',
+        before=before,
+        strategy="extract",
+        overhead_tokens=1,
+        held_key="0123456789abcdef",
+        query="four",
+        query_source="arguments",
+        fault="no summary:\n slow",
+    )
+    (record,) = bench.recorded(1)
+    assert record.before == Sizes(27, 27, 6)
+    assert record.text.tokens == 2
+    assert (record.strategy, record.overhead_tokens) == ("extract", 1)
+    assert (record.held_key, record.fault) == ("0123456789abcdef", "no summary: slow")
+    (line,) = recorder.savings(1).lines
+    assert (line.upstream, line.tool) == ("files", "read_file")
+    assert line.savings == Savings(calls=1, reduced=1, before=6, sent=2, notices=1)
+    detail = recorder.detail(call)
+    assert detail is not None
+    assert detail.original is not None
+    assert "five six" in detail.original
+    assert (detail.query, detail.query_source) == ("four", "arguments")
+    kept = recorder.original(call)
+    assert kept is not None
+    assert (kept.before, kept.query) == (before, "four")
+    assert recorder.stop(WAIT)
+    assert read_calls(bench.database, CallQuery()) == (record,)
+
+
+def test_the_original_of_a_call_is_empty_once_it_is_gone(bench: Bench) -> None:
+    recorder = bench.recorder(HistorySettings(payload_memory_bytes=0))
+    (call,) = bench.observe(recorder, before=RESULT, strategy="extract")
+    (record,) = bench.recorded(1)
+    kept = recorder.original(call)
+    assert kept is not None
+    assert (kept.record, kept.before, kept.result) == (record, b"", b"")
+    assert recorder.original(99) is None
+
+
+def test_fetches_lists_and_cached_answers_stand_in_the_ledger(bench: Bench) -> None:
+    recorder = bench.recorder()
+    bench.observe(recorder, cache="hit", cache_age_seconds=2.5)
+    bench.observe(
+        recorder,
+        upstream="mms",
+        tool="stm_proxy_read_more",
+        fetched_upstream="files",
+        fetched_tool="read_file",
+    )
+    (first, second) = bench.recorded(2)
+    assert (first.cache, first.cache_age_seconds) == ("hit", 2.5)
+    assert (second.fetched_upstream, second.fetched_tool) == ("files", "read_file")
+    recorder.tool_list_sent(b'{"name": "stm_proxy_read_more"}')
+    recorder.tool_list_sent(b'{"name": "stm_proxy_read_more"}')
+    recorder.tool_list_sent(7)
+    assert recorder.stop(WAIT)
+    view = recorder.savings(0)
+    assert view == read_savings(bench.database, 0, now=bench.now)
+    assert view.control_tools_tokens == 7
+    assert view.by_tool() == {
+        ("files", "read_file"): Savings(calls=1, before=4, sent=4, fetched=4, cache_hits=1),
+        ("mms", ""): Savings(control_tools=2 * 2 + 7),
+    }
+
+
+def test_where_the_host_cuts_bounds_what_a_call_saves(bench: Bench) -> None:
+    recorder = bench.recorder()
+    before = b'{"content":[{"type":"text","text":"' + b"word " * 500 + b'"}]}'
+    bench.observe(recorder, before=before, strategy="extract", host_cut_tokens=10)
+    bench.recorded(1)
+    (line,) = recorder.savings(1).lines
+    assert (line.savings.before, line.savings.sent) == (10, 4)
+
+
+def test_a_restart_keeps_the_ledger(bench: Bench) -> None:
+    first = bench.recorder()
+    bench.observe(first, 3, before=RESULT + RESULT, strategy="extract")
+    first.tool_list_sent(5)
+    first.stop(WAIT)
+    before = first.savings(0)
+    assert before.total.calls == 3
+    second = bench.recorder()
+    assert second.savings(0) == before
+    bench.now += 86_400
+    assert second.savings(1).lines == ()
+    bench.observe(second)
+    second.stop(WAIT)
+    assert len(second.savings(0).by_day()) == 2
+    assert second.savings(2).total == before.total + second.savings(1).total
+
+
+def test_a_history_of_the_last_version_is_brought_up_to_date_at_the_start(bench: Bench) -> None:
+    bench.database.parent.mkdir()
+    connection = open_for_writing(bench.database, MIGRATIONS[:1]).connection
+    old = ", ".join(COLUMNS.split(", ")[:19])
+    rows = [
+        (number, bench.now, 1.0, "h", 1, "files", tool, outcome, "", *[5] * 10)
+        for number, tool, outcome in ((1, "read", "ok"), (2, "read", "ok"), (3, "get", "timeout"))
+    ]
+    marks = ", ".join("?" * 19)
+    connection.executemany(f"INSERT INTO calls ({old}) VALUES ({marks})", rows)
+    close_writer(bench.database, connection)
+
+    recorder = bench.recorder()
+    assert recorder.next_call_id() == 4
+    (line,) = recorder.savings(1).lines
+    assert (line.upstream, line.tool) == ("files", "read")
+    assert line.savings == Savings(calls=2, before=20, sent=20)
+    assert [call.id for call in recorder.calls(CallQuery())] == [3, 2, 1]
+    bench.observe(recorder)
+    bench.recorded(1)
+    recorder.stop(WAIT)
+    assert recorder.problem == ""
+    assert read_savings(bench.database, 0, now=bench.now).total.calls == 3
+
+
+def test_damage_loses_calls_but_not_the_ledger(bench: Bench) -> None:
+    first = bench.recorder()
+    bench.observe(first, 200)
+    bench.recorded(200)
+    for path in bench.database.parent.iterdir():
+        path.unlink()
+    bench.observe(first)
+    bench.recorded(1)
+    first.stop(WAIT)
+    # A file that somebody deleted is begun anew: what it held was meant to go.
+    assert first.savings(0).total.calls == 1
+    second = bench.recorder()
+    bench.observe(second, 3)
+    bench.recorded(3)
+    second.stop(WAIT)
+    with bench.database.open("r+b") as stream:
+        stream.seek(4096)
+        stream.write(b"\xee" * 4096)
+    (bench.database.parent / "calls.db.writing").touch()
+    third = bench.recorder()
+    bench.observe(third)
+    bench.recorded(1)
+    third.stop(WAIT)
+    assert "damaged-" in third.problem
+    assert third.savings(0) == read_savings(bench.database, 0, now=bench.now)
 
 
 def test_a_restart_keeps_totals_minutes_and_rising_ids(bench: Bench) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from proxy.redact import Redactor
 from proxy.ring import DetailRing, RecentCall, detail_of
-from proxy.shown import SHOWN_CHARACTERS, shown
+from proxy.shown import SHOWN_CHARACTERS, shown, shown_answer
 from tests.proxy.store.conftest import make_record
 
 
@@ -76,6 +76,42 @@ def test_texts_are_laid_out_and_redacted() -> None:
     assert '"n": 1.50' in detail.arguments
     assert detail.result == '{\n  "text": "日"\n}'
     assert not detail.truncated
+
+
+def test_the_original_and_the_query_come_with_the_call_redacted() -> None:
+    ring = DetailRing(100_000)
+    ring.put(RecentCall(make_record(1), b"{}", b"[1]", b'{"key":"hunter-two"}', "hunter-two", "x"))
+    call = ring.get(1)
+    assert call is not None
+    detail = detail_of(call, Redactor(frozenset({"hunter-two"})).redact)
+    assert detail.original is not None
+    assert '"key"' in detail.original
+    assert "hunter" not in f"{detail.original}{detail.query}"
+    assert detail.query_source == "x"
+    untouched = detail_of(recent(2), same)
+    assert (untouched.original, untouched.query) == (None, "")
+
+
+def test_the_original_counts_for_the_bound() -> None:
+    ring = DetailRing(10_000)
+    ring.put(RecentCall(make_record(1), b"", b"", b"x" * 9_000))
+    ring.put(RecentCall(make_record(2), b"", b"", b"", "q" * 2_500))
+    assert ring.get(1) is None
+    assert ring.get(2) is None
+
+
+def test_an_answers_texts_are_shown_as_texts() -> None:
+    answer = {
+        "content": [{"type": "text", "text": "a \\u00e9\nb"}, {"type": "text", "text": '{"n":1}'}],
+        "structuredContent": {"e": "é"},
+    }
+    text, cut = shown_answer(json.dumps(answer).encode(), same)
+    assert text == 'a \\u00e9\nb\n\n{\n  "n": 1\n}\n\n{\n  "e": "é"\n}'
+    assert not cut
+    image = b'{"content":[{"type":"image","data":"AAAA"}]}'
+    assert "AAAA" in shown_answer(image, same)[0]
+    long = json.dumps({"content": [{"type": "text", "text": "x" * 900_000}]}).encode()
+    assert shown_answer(long, same) == ("x" * SHOWN_CHARACTERS, True)
 
 
 def test_no_json_is_shown_as_it_is() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxy.model import CallQuery, CallRecord, Outcome, Totals
+from proxy.model import CallQuery, CallRecord, Outcome, Sizes, Totals
 from proxy.store.call_schema import MIGRATIONS
 from proxy.store.calls import (
     RETENTION_SLICE,
@@ -55,7 +55,22 @@ def test_a_call_comes_out_as_it_went_in(
     file: Path, connection: sqlite3.Connection, record: Make
 ) -> None:
     calls = tuple(
-        record(number, outcome=outcome, error="why ü", session=2**40, started_at=1.25)
+        record(
+            number,
+            outcome=outcome,
+            error="why ü",
+            session=2**40,
+            started_at=1.25,
+            strategy="extract",
+            before=Sizes(1, 2, 3),
+            overhead_tokens=4,
+            held_key="0123456789abcdef",
+            fetched_upstream="docs",
+            fetched_tool="get",
+            cache="hit",
+            cache_age_seconds=1.5,
+            fault="slow ü",
+        )
         for number, outcome in enumerate(Outcome, start=1)
     )
     assert insert(connection, *calls) == len(calls)

@@ -13,6 +13,7 @@ from proxy.ledger import Ledger, entry_of, summed
 from proxy.model import CallQuery, CallRecord
 from proxy.store import writer as writer_module
 from proxy.store.calls import read_calls, read_totals
+from proxy.store.savings import read_savings
 from proxy.store.writer import BATCH, CallWriter, KeptSums
 from proxy.sums import CallSums
 
@@ -103,6 +104,37 @@ def test_a_full_disk_is_told_counted_and_survived(bench: Bench, record: Make) ->
     bench.writer.close()
 
 
+def test_the_ledger_waits_for_the_disk_and_is_written_once(bench: Bench, record: Make) -> None:
+    bench.writer.open()
+    bench.write(record(1))
+    bench.limit_pages(0)
+    for number in range(2, 102):
+        bench.write(record(number, error="x" * 400, tool=f"tool {number}" + "y" * 200))
+    bench.writer.note_tool_list({}, 40)
+    assert bench.writer.problem
+    assert bench.ledger.lines(0, NOW) != read_savings(bench.file, 0, now=NOW).lines
+    bench.limit_pages(10_000)
+    bench.monotonic += 60
+    bench.writer.tidy()
+    view = read_savings(bench.file, 0, now=NOW)
+    assert view.lines == bench.ledger.lines(0, NOW)
+    assert view.total.calls == 101
+    assert view.control_tools_tokens == 40
+    bench.writer.close()
+
+
+def test_the_ledger_outlives_the_calls(tmp_path: Path, record: Make) -> None:
+    bench = Bench(tmp_path / "calls.db", max_days=1)
+    bench.writer.open()
+    bench.write(*(record(number, started_at=NOW - 90_000) for number in range(9)))
+    while bench.writer.tidy():
+        pass
+    assert bench.ids() == []
+    assert read_savings(bench.file, 0, now=NOW).total.calls == 9
+    assert read_savings(bench.file, 1, now=NOW).total.calls == 0
+    bench.writer.close()
+
+
 def test_retries_come_further_and_further_apart(bench: Bench, record: Make) -> None:
     bench.file.parent.write_text("in the way")
     assert not bench.writer.open()
@@ -189,6 +221,8 @@ def test_damage_while_running_starts_a_new_file_and_keeps_the_totals(
     assert len(list(bench.file.parent.glob("damaged-*/calls.db"))) == 1
     assert read_totals(bench.file, now=NOW).all_time.calls == 3
     assert bench.sums.all_time().calls == 3
+    assert read_savings(bench.file, 0, now=NOW).total.calls == 3
+    assert bench.ledger.lines(0, NOW) == read_savings(bench.file, 0, now=NOW).lines
     bench.writer.close()
 
 
