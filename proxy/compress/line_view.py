@@ -24,10 +24,31 @@ _SMALL_GAP = 100
 """Characters of a gap that may be cheaper to show than to announce."""
 
 
+_PASSES = 3
+"""How often room that the estimate left over is given to further lines."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Costs:
-    footer: int
+class _Candidate:
+    text: str
+    """The line as it would be shown."""
+    cost: int
+    """Its measure, with its line feed and its note."""
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What does not change while lines are chosen."""
+
+    task: Task
+    lines: Sequence[str]
+    notes: Mapping[int, str]
+    candidates: Mapping[int, _Candidate]
+    """By index of the line, in the order of importance."""
+    whole: int
     gap: int
+    """Measure of one announcement."""
+    strategy: Compression
 
 
 def show_lines(
@@ -36,37 +57,55 @@ def show_lines(
     ranked: Iterable[int],
     strategy: Compression,
     notes: Mapping[int, str] | None = None,
-    head: str = "",
     shorter: Mapping[int, str] | None = None,
 ) -> Reduction | None:
     """The lines that the budget pays for; ``None`` when not one does, or nothing would be saved.
 
     ``lines``: the task's text split at line feeds. ``ranked``: indexes of lines, the most important
-    first; may repeat. ``notes``: words of ours that follow a line when it is shown. ``head``: words of
-    ours for the first line. ``shorter``: what to show of a line instead of all of it, cut announced.
+    first; may repeat. ``notes``: words of ours that follow a line when it is shown. ``shorter``: what to
+    show of a line instead of all of it, with its cut announced.
     """
     gauge, budget = task.gauge, task.budget
-    whole = gauge.size(task.text)
-    notes = notes or {}
     if len(lines) > 1 and not lines[-1]:
         lines = lines[:-1]  # what follows the last line feed is no line
-    costs = _costs(task, len(lines), whole)
-    room = budget - costs.footer - costs.gap - (gauge.size(head) + 1 if head else 0)
+    whole = gauge.size(task.text)
+    section = section_id(task, len(lines), len(lines))
+    footer, gap = gauge.sizes(
+        [
+            "\n" + notices.footer(task.key, whole, whole, gauge.unit, section),
+            "\n" + notices.gap(len(lines), "line", section),
+        ]
+    )
+    room = budget - footer - gap
     if room <= 0:
         return None
-    texts = _candidates(task, lines, ranked, room, shorter or {})
-    if not texts:
-        return None
-    chosen = _choose(texts, notes, len(lines), room, costs.gap, gauge)
-    order = [index for index in texts if index in chosen]
+    candidates = _candidates(task, lines, ranked, room, notes or {}, shorter or {})
+    view = _View(task, lines, notes or {}, candidates, whole, gap, strategy)
+    best: Reduction | None = None
+    for _ in range(_PASSES):
+        chosen = _choose(view, room)
+        found = _fitting(view, chosen)
+        if found is None:
+            break
+        best, size = found
+        left = budget - size
+        if left < max(gap, budget // 16) or len(chosen) == len(candidates):
+            break
+        room += left
+    return best
+
+
+def _fitting(view: _View, order: list[int]) -> tuple[Reduction, int] | None:
+    """The chosen lines, without the least important ones if all together are too much after all."""
+    task = view.task
     for _ in range(48):
         if not order:
             return None
-        reduction = _render(task, lines, texts, order, notes, head, whole, strategy, costs.gap)
-        size = gauge.size(reduction.text)
-        if size <= budget:
-            return reduction if size < whole else None
-        surplus = (size - budget) / max(1, size)
+        reduction = _render(view, order)
+        size = task.gauge.size(reduction.text)
+        if size <= task.budget:
+            return (reduction, size) if size < view.whole else None
+        surplus = (size - task.budget) / size
         order = order[: -max(1, int(len(order) * surplus))]
     return None
 
@@ -88,81 +127,66 @@ def section_id(task: Task, first: int, last: int) -> str:
     return lines_id(first + 1, last + 1) if task.key else ""
 
 
-def _costs(task: Task, count: int, whole: int) -> _Costs:
-    section = section_id(task, count, count)
-    footer, gap = task.gauge.sizes(
-        [
-            "\n" + notices.footer(task.key, whole, whole, task.gauge.unit, section),
-            "\n" + notices.gap(count, "line", section),
-        ]
-    )
-    return _Costs(footer, gap)
-
-
 def _candidates(
-    task: Task, lines: Sequence[str], ranked: Iterable[int], room: int, shorter: Mapping[int, str]
-) -> dict[int, str]:
-    """Lines that may be shown, as they would be shown, in the order of importance."""
+    task: Task,
+    lines: Sequence[str],
+    ranked: Iterable[int],
+    room: int,
+    notes: Mapping[int, str],
+    shorter: Mapping[int, str],
+) -> dict[int, _Candidate]:
+    """Lines that have a chance to be shown."""
     limit = max(_LEAST_LINE, room // 2)
     most = room * _CHARACTERS_PER_UNIT
-    found: dict[int, str] = {}
+    texts: dict[int, str] = {}
     characters = 0
     for index in ranked:
-        if index in found or not 0 <= index < len(lines):
+        if index in texts or not 0 <= index < len(lines):
             continue
         line = shorter.get(index, lines[index])
         if len(line) > limit:
             line = clip(line, limit, section_id(task, index, index))
-        found[index] = line
+        texts[index] = line
         characters += len(line) + 1
         if characters > most:
             break
-    return found
-
-
-def _choose(
-    texts: Mapping[int, str],
-    notes: Mapping[int, str],
-    count: int,
-    room: int,
-    gap: int,
-    gauge: Gauge,
-) -> set[int]:
-    """What fits by the sum of its parts. A line away from all others costs an announcement more."""
-    measured = gauge.sizes(
-        [f"{text}\n{notes[i]}\n" if i in notes else f"{text}\n" for i, text in texts.items()]
+    costs = task.gauge.sizes(
+        [
+            f"{text}\n{notes[index]}\n" if index in notes else f"{text}\n"
+            for index, text in texts.items()
+        ]
     )
-    chosen: set[int] = set()
+    return {
+        index: _Candidate(text, cost)
+        for (index, text), cost in zip(texts.items(), costs, strict=True)
+    }
+
+
+def _choose(view: _View, room: int) -> list[int]:
+    """What fits by the sum of its parts, in the order of importance.
+
+    A line away from all others costs an announcement more.
+    """
+    last = len(view.lines) - 1
+    chosen: dict[int, None] = {}
     misses = 0
-    for index, size in zip(texts, measured, strict=True):
-        neighbours = (index == 0 or index - 1 in chosen) + (
-            index == count - 1 or index + 1 in chosen
-        )
-        cost = size + gap * (1 - neighbours)
+    for index, candidate in view.candidates.items():
+        neighbours = (index == 0 or index - 1 in chosen) + (index == last or index + 1 in chosen)
+        cost = candidate.cost + view.gap * (1 - neighbours)
         if cost <= room:
             room -= cost
-            chosen.add(index)
+            chosen[index] = None
             misses = 0
         else:
             misses += 1
             if misses >= _MISSES:
                 break
-    return chosen
+    return list(chosen)
 
 
-def _render(
-    task: Task,
-    lines: Sequence[str],
-    texts: Mapping[int, str],
-    order: Sequence[int],
-    notes: Mapping[int, str],
-    head: str,
-    whole: int,
-    strategy: Compression,
-    gap_cost: int,
-) -> Reduction:
-    gauge = task.gauge
-    kept = _with_small_gaps(sorted(order), lines, gap_cost, gauge)
+def _render(view: _View, order: Sequence[int]) -> Reduction:
+    task, lines, gauge = view.task, view.lines, view.task.gauge
+    kept = _with_small_gaps(sorted(order), lines, view.gap, gauge)
     out: list[str] = []
     ours: list[str] = []
 
@@ -170,26 +194,26 @@ def _render(
         out.append(words)
         ours.append(words)
 
-    if head:
-        say(head)
     last = -1
-    widest = (0, 0, 0)
+    widest = 0
+    example = ""
     for index in [*kept, len(lines)]:
         missing = index - last - 1
         if missing:
             section = section_id(task, last + 1, index - 1)
             say(notices.gap(missing, "line", section))
-            widest = max(widest, (missing, -(last + 1), index - 1))
+            if missing > widest:
+                widest, example = missing, section
         if index < len(lines):
-            out.append(texts.get(index, lines[index]))
-            if index in notes:
-                say(notes[index])
+            candidate = view.candidates.get(index)
+            out.append(lines[index] if candidate is None else candidate.text)
+            if index in view.notes:
+                say(view.notes[index])
         last = index
     body = "\n".join(out)
     words, size = gauge.sizes(["\n".join(ours), body])
-    example = section_id(task, -widest[1], widest[2]) if widest[0] else ""
-    footer = notices.footer(task.key, max(0, size - words), whole, gauge.unit, example)
-    return Reduction(f"{body}\n{footer}", strategy, words + gauge.size(footer))
+    footer = notices.footer(task.key, max(0, size - words), view.whole, gauge.unit, example)
+    return Reduction(f"{body}\n{footer}", view.strategy, words + gauge.size(footer))
 
 
 def _with_small_gaps(

@@ -18,7 +18,7 @@ _MODIFIERS = (
     r"(?:(?:export|default|declare|public|private|protected|internal|static|async|abstract|final|unsafe|inline"
     r"|override|virtual|sealed|partial|open|data|readonly|extern(?: \"C\")?|pub(?:\([\w: ]+\))?"
     r"|template ?<[^<>]*>"
-    r"|synchronized|native|constexpr|const)\s++)*+"
+    r"|synchronized|native|constexpr|const(?=\s++(?:fn|unsafe|async|extern)\b))\s++)*+"
 )
 _DEFINITION = re.compile(
     r"\s*+"

@@ -57,7 +57,7 @@ def _changes(file: _File, section: str) -> str:
 def _files(lines: Sequence[str]) -> list[_File]:
     files: list[_File] = []
     in_hunk = False
-    for index, line in enumerate(lines):
+    for index, line in enumerate(lines[:-1] if not lines[-1] else lines):
         mark = line[:1]
         if line.startswith("diff ") or (
             line.startswith("--- ") and _begins_file(lines, index, in_hunk, files)
@@ -91,13 +91,17 @@ def _begins_file(lines: Sequence[str], index: int, in_hunk: bool, files: Sequenc
 
 
 def _ranked(task: Task, lines: Sequence[str], files: Sequence[_File]) -> Iterator[int]:
-    yield from range(min(3, files[0].first))
-    for file in files:
-        yield from file.header
     asked = asked_lines(task.query, lines)
     yield from asked[:20]
+    yield from range(min(3, files[0].first))
+    for file in files:
+        # What is between these two is shown where that is cheaper than to announce it.
+        yield file.header[0]
+        yield file.header[-1]
     hunks = [hunk for file in files for hunk in file.hunks]
     yield from (hunk[0] for hunk in hunks)
+    for file in files:
+        yield from file.header
     yield from asked
     longest = max((len(hunk) for hunk in hunks), default=0)
     for step in range(1, min(longest, 400)):
