@@ -11,6 +11,7 @@ from console.cli.context import run as run_async
 from console.cli.errors import CliError, ExitCode, UsageError
 from console.cli.history import read_call, read_calls
 from console.cli.output import note
+from console.filters import saved_tokens
 from proxy.model import CallDetail, CallQuery, CallRecord, Outcome
 
 _FOLLOW_FIRST = 10
@@ -73,9 +74,10 @@ async def _read(context: Context, query: CallQuery) -> tuple[tuple[CallRecord, .
 # -- the log ----------------------------------------------------------------------------------
 
 _HEADS = (
-    "ID", "TIME", "HOST", "UPSTREAM", "TOOL", "OUTCOME", "MS", "TOKENS IN", "TOKENS OUT", "ERROR"
+    "ID", "TIME", "HOST", "UPSTREAM", "TOOL", "OUTCOME", "MS", "TOKENS IN", "TOKENS OUT", "SAVED",
+    "HOW", "ERROR",
 )  # fmt: skip
-_RIGHT = ("ID", "MS", "TOKENS IN", "TOKENS OUT")
+_RIGHT = ("ID", "MS", "TOKENS IN", "TOKENS OUT", "SAVED")
 
 
 def _row(record: CallRecord) -> tuple[str, ...]:
@@ -92,8 +94,16 @@ def _row(record: CallRecord) -> tuple[str, ...]:
         figures.milliseconds(record.duration_ms),
         figures.count(record.arguments.tokens),
         figures.count(tokens) + ("+" if record.other_bytes else ""),
+        figures.count(saved_tokens(record)) if record.strategy else figures.NONE,
+        _how(record),
         record.error,
     )
+
+
+def _how(record: CallRecord) -> str:
+    """How the answer was made smaller, or that it was kept from before; with what gave up."""
+    how = record.strategy or (f"cache {record.cache}" if record.cache else "")
+    return f"{how} (fault)".strip() if record.fault else how
 
 
 def _time(at: float) -> str:
@@ -151,6 +161,8 @@ def _log_line(record: CallRecord) -> str:
         f"{figures.duration(record.duration_ms)}  "
         f"{figures.count(record.arguments.tokens)} \u2192 {figures.count(tokens)} tokens"
     )
+    if record.strategy:
+        line += f"  saved {figures.count(saved_tokens(record))} by {record.strategy}"
     return f"{line}  {record.error}" if record.error else line
 
 
@@ -173,6 +185,11 @@ def _one(call_id: int, context: Context) -> int:
             else "were in the memory of a station that no longer runs"
         )
         context.out.line(f"\nArguments and result {why}.")
+    if detail.record.held_key:
+        context.out.line(
+            f"\nThe whole answer: mms held show {detail.record.held_key}\n"
+            f"Other settings:   mms whatif {detail.record.id}"
+        )
     return ExitCode.OK
 
 
@@ -209,9 +226,44 @@ def _detail_lines(detail: CallDetail) -> list[str]:
             f"{figures.plural(record.structured.tokens, 'token')}{other}"
         ),
     ]
+    lines += _answer_lines(detail)
     for title, text in (("arguments", detail.arguments), ("result", detail.result)):
         if text is not None:
             lines += ["", f"{title}:", text]
     if detail.truncated:
         lines += ["", "(cut to what a screen can show)"]
+    return lines
+
+
+def _answer_lines(detail: CallDetail) -> list[str]:
+    """What became of the answer between the upstream and the agent, as far as anything did."""
+    from console import format as figures
+
+    record = detail.record
+    lines: list[str] = []
+    if record.strategy:
+        saved = saved_tokens(record)
+        share = figures.percent(saved, record.before.tokens)
+        lines += [
+            (
+                f"before      {figures.size(record.before.bytes)}, "
+                f"{figures.plural(record.before.tokens, 'token')}"
+            ),
+            f"saved       {figures.plural(saved, 'token')} ({share}) by {record.strategy}",
+        ]
+    if record.overhead_tokens:
+        own = figures.plural(record.overhead_tokens, "token")
+        lines.append(f"own words   {own} of what was sent")
+    if detail.query:
+        source = f" (from {detail.query_source})" if detail.query_source else ""
+        lines.append(f"query       {detail.query}{source}")
+    if record.held_key:
+        lines.append(f"held as     {record.held_key}")
+    if record.cache:
+        old = f", {figures.age(record.cache_age_seconds)} old" if record.cache == "hit" else ""
+        lines.append(f"cache       {record.cache}{old}")
+    if record.fetched_upstream:
+        lines.append(f"fetched     held text of {record.fetched_upstream} / {record.fetched_tool}")
+    if record.fault:
+        lines.append(f"fault       {record.fault}")
     return lines

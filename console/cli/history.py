@@ -1,4 +1,4 @@
-"""Recorded calls for the verbs: from the running station, else from the store on disk."""
+"""What is recorded, for the verbs: from the running station, else from the stores on disk."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from console.cli.context import Context
+from proxy.answer_model import HeldDetail, HeldList, SavingsView
 from proxy.model import CallDetail, CallQuery, CallRecord, Totals
 
 if TYPE_CHECKING:
@@ -54,3 +55,41 @@ async def read_sums(context: Context, station: Station | None) -> Sums:
         calls.read_totals, context.paths.calls_database, now=context.clock()
     )
     return Sums(totals.today, totals.all_time, 0)
+
+
+async def read_savings(context: Context, station: Station | None, days: int) -> SavingsView:
+    """The ledger of the last ``days`` local days; 0: of all time."""
+    if station is not None:
+        return await station.savings(days)
+    from proxy.store import savings
+
+    return await asyncio.to_thread(
+        savings.read_savings, context.paths.calls_database, days, now=context.clock()
+    )
+
+
+async def read_held(context: Context, station: Station | None, limit: int) -> HeldList:
+    """Held answers, used last first."""
+    if station is not None:
+        return await station.held(limit)
+    from proxy.store import held
+
+    bound = context.load().settings.proxy.held.max_bytes
+    return await asyncio.to_thread(held.read_held, context.paths.held_database, limit, bound)
+
+
+async def read_held_answer(
+    context: Context, station: Station | None, key: str
+) -> HeldDetail | None:
+    """One held answer with its text, secrets redacted; ``None`` when it is not held."""
+    if station is not None:
+        return await station.held_answer(key)
+    from config.secrets import known_secrets
+    from proxy.redact import Redactor
+    from proxy.store import held
+
+    loaded = context.load()
+    redactor = Redactor(known_secrets(loaded.settings, context.environ, loaded.variables))
+    return await asyncio.to_thread(
+        held.read_held_answer, context.paths.held_database, key, redactor.redact
+    )

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console.cli.actions import add_actions
 from console.cli.context import Context
 from console.cli.context import run as run_async
 from console.cli.editing import edit
@@ -21,16 +22,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their arguments."""
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
-
-    def action(name: str, summary: str) -> argparse.ArgumentParser:
-        sub = actions.add_parser(name, help=summary, description=f"{summary.capitalize()}.")
-        # Also after the action; kept from undoing the one before it.
-        sub.add_argument(
-            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON"
-        )
-        return sub
-
+    action = add_actions(parser, required=True)
     show = action("show", "the settings in force and where each comes from")
     show.add_argument("pattern", metavar="PATTERN", nargs="?", default="", help="proxy, proxy.h*")
     show.add_argument("--changed", action="store_true", help="only those that are not defaults")

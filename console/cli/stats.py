@@ -1,16 +1,18 @@
-"""``mms stats``: calls and tokens today, in all, and by tool over the recent calls."""
+"""``mms stats``: calls and tokens today and in all, what was saved, and the recent calls by tool."""
 
 from __future__ import annotations
 
 import argparse
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from console.cli.context import Context
 from console.cli.context import run as run_async
-from console.cli.errors import ExitCode
-from console.cli.history import Sums, read_calls, read_sums
+from console.cli.errors import ExitCode, UsageError
+from console.cli.history import Sums, read_calls, read_savings, read_sums
+from console.cli.savings import print_savings, savings_report
+from proxy.answer_model import SavingsView
 from proxy.model import CallQuery, CallRecord, Outcome, Totals
 
 RECENT = 10_000
@@ -39,12 +41,23 @@ class ToolSums:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("--upstream", metavar="NAME", default="", help="only tools of this one")
+    parser.add_argument(
+        "--days",
+        metavar="N",
+        type=int,
+        default=7,
+        help="savings of so many local days, today included (default 7; 0: all time)",
+    )
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Print it."""
+    if not 0 <= arguments.days <= 100_000:
+        raise UsageError("--days: a number of days, or 0 for all time.")
     query = CallQuery(limit=RECENT, upstream=arguments.upstream)
-    sums, records, from_station = run_async(_read(context, query))
+    recorded = run_async(_read(context, query, arguments.days))
+    sums, records, from_station = recorded.sums, recorded.records, recorded.from_station
+    savings = of_upstream(recorded.savings, arguments.upstream)
     tools = by_tool(records)
     if context.out.as_json:
         context.out.json(
@@ -55,17 +68,38 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
                 "unrecorded_calls": sums.unrecorded_calls,
                 "tools": tools,
                 "tools_over_calls": len(records),
+                "savings": savings_report(savings, arguments.days),
             }
         )
         return ExitCode.OK
     _print(sums, tools, len(records), context)
+    print_savings(savings, arguments.days, context)
     return ExitCode.OK
 
 
-async def _read(context: Context, query: CallQuery) -> tuple[Sums, tuple[CallRecord, ...], bool]:
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    sums: Sums
+    records: tuple[CallRecord, ...]
+    savings: SavingsView
+    from_station: bool
+
+
+async def _read(context: Context, query: CallQuery, days: int) -> _Recorded:
     async with context.station_if_any() as station:
-        sums = await read_sums(context, station)
-        return sums, await read_calls(context, station, query), station is not None
+        return _Recorded(
+            await read_sums(context, station),
+            await read_calls(context, station, query),
+            await read_savings(context, station, days),
+            station is not None,
+        )
+
+
+def of_upstream(view: SavingsView, upstream: str) -> SavingsView:
+    """The ledger of one upstream's tools; of all when the name is empty."""
+    if not upstream:
+        return view
+    return replace(view, lines=tuple(one for one in view.lines if one.upstream == upstream))
 
 
 def by_tool(records: Iterable[CallRecord]) -> tuple[ToolSums, ...]:

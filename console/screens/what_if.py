@@ -20,7 +20,6 @@ from console.screens.base import MainScreen, entitle
 from console.screens.call_text import pretty
 from console.screens.dialogs import confirm
 from console.screens.what_if_text import (
-    LEAST_BUDGET,
     OFFERED,
     Kind,
     TrialRow,
@@ -28,11 +27,11 @@ from console.screens.what_if_text import (
     fact_lines,
     next_budget,
     read_budget,
-    settings_of,
     trial_cells,
     trial_rows,
 )
 from console.state import ConsoleState
+from console.trials import LEAST_BUDGET, settings_of
 from console.widgets.columns import Column
 from console.widgets.linetable import LineTable
 from console.widgets.textpane import TextLine, TextPane, lines_of

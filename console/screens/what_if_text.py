@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 from config.schema import Compression
-from config.toml_text import dotted
 from console import format as fmt
 from console.safe import safe_line
+from console.trials import LEAST_BUDGET
 from console.widgets.textpane import EMPTY, TextLine
 from console.widgets.tone import Cell, Tone
 from proxy.answer_model import FactCounts, Variant, WhatIf
 
 BUDGETS = (250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000)
 """Steps of the budget, in tokens."""
-LEAST_BUDGET = 100
-"""What the settings accept at least."""
-
 OFFERED = tuple(one for one in Compression if one is not Compression.NONE)
 """Strategies one can try; ``none`` is the original itself."""
 
@@ -132,17 +129,6 @@ def read_budget(text: str) -> int | None:
         return None
     budget = int(digits) * factor
     return budget if budget >= LEAST_BUDGET else None
-
-
-def settings_of(
-    upstream: str, tool: str, strategy: str, budget: int | None
-) -> tuple[tuple[str, str], ...]:
-    """The keys and values that make a variant the setting of its tool; ``budget`` only if given."""
-    where = ("upstreams", upstream, "tools", tool)
-    changes = [(dotted((*where, "compression")), f'"{strategy}"')]
-    if budget is not None:
-        changes.append((dotted((*where, "max_result_tokens")), str(budget)))
-    return tuple(changes)
 
 
 def apply_words(changes: Sequence[tuple[str, str]], row: TrialRow, before_tokens: int) -> str:

@@ -13,9 +13,12 @@ import pytest
 
 from config.paths import Paths, ensure_private_directory, paths_for
 from console.cli import main
+from proxy.ledger import entry_of, summed
 from proxy.model import CallRecord
-from proxy.store.calls import MIGRATIONS, add_to_days, insert_calls
+from proxy.store.call_schema import MIGRATIONS
+from proxy.store.calls import add_to_days, insert_calls
 from proxy.store.database import close_writer, open_for_writing, transaction
+from proxy.store.savings import add_to_ledger
 from proxy.sums import totals_by_day, totals_by_minute
 from tests.support.fake_engine import Engine
 
@@ -60,6 +63,8 @@ class Instance:
         with transaction(opened.connection):
             insert_calls(opened.connection, records)
             add_to_days(opened.connection, totals_by_day(totals_by_minute(records)))
+            entries = [entry for record in records if (entry := entry_of(record)) is not None]
+            add_to_ledger(opened.connection, summed(entries))
         close_writer(self.paths.calls_database, opened.connection)
 
 

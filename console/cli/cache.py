@@ -1,0 +1,37 @@
+"""``mms cache clear``: forget answers that are kept to be given again."""
+
+from __future__ import annotations
+
+import argparse
+
+from console.cli.actions import add_actions
+from console.cli.context import Context
+from console.cli.context import run as run_async
+from console.cli.errors import CliError, ExitCode
+from proxy.commands import ClearCache, CommandResult
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the action."""
+    action = add_actions(parser, required=True)
+    clear = action(
+        "clear", "forget kept answers of a running station: all, or a server's or tool's"
+    )
+    clear.add_argument("--server", metavar="NAME", default="", help="only answers of this one")
+    clear.add_argument("--tool", metavar="NAME", default="", help="only answers of this tool")
+
+
+def run(arguments: argparse.Namespace, context: Context) -> int:
+    """Do it. Without a station there is no cache: exit code 3."""
+    result = run_async(_clear(context, ClearCache(arguments.server, arguments.tool)))
+    if not result.ok:
+        raise CliError(result.message)
+    context.out.line(result.message)
+    if context.out.as_json:
+        context.out.json({"ok": True, "message": result.message})
+    return ExitCode.OK
+
+
+async def _clear(context: Context, command: ClearCache) -> CommandResult:
+    async with context.station() as station:
+        return await station.execute(command)
