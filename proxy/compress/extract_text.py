@@ -113,6 +113,7 @@ class _Fit:
         room = task.budget - gauge.size(self._footer(task.budget, whole)) - announced * each - 1
         found: Reduction | None = None
         filled = 0
+        caution = 2  # doubled each time, since a smaller room may give the same choice
         for _ in range(_ATTEMPTS):
             if room <= 0:
                 break
@@ -125,12 +126,10 @@ class _Fit:
                 found, filled = Reduction(text, Compression.EXTRACT, own), size
             if task.budget >= size >= task.budget - max(12, task.budget // 50):
                 break
-            step = task.budget - size
-            if found is not None and step < 0:
-                step = min(step, -2)
-            room += step if step < 0 else step - 2
             if found is not None and size > task.budget:
-                break
+                break  # more was tried than fits
+            room += task.budget - size - caution
+            caution *= 2
         return found
 
     def _announcements(self) -> tuple[int, int]:

@@ -61,6 +61,8 @@ def matches(query: str, segments: Sequence[str]) -> Matches:
     query = query[:MAX_QUERY]
     terms = tuple(_searched(query_terms(query)))
     whole = tuple(compounds(query)[:MAX_TERMS])
+    if not segments:
+        return Matches(terms + whole, (), ())
     raw, text, lengths = _folded(segments)
     starts = [0, *accumulate(length + 1 for length in lengths)]
     hits: list[Hit] = []
@@ -108,6 +110,8 @@ def idf(having: int, count: int) -> float:
 
 def smooth(values: Sequence[float], share: float) -> list[float]:
     """Add to each value ``share`` of the values before and after it."""
+    if not values:
+        return []
     before = [0.0, *values[:-1]]
     after = [*values[1:], 0.0]
     return [value + share * (a + b) for value, a, b in zip(values, before, after, strict=True)]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from proxy.compress.ranking import Matches, bm25, idf, matches, smooth
 from proxy.compress.segments import Span, SpanKind
 
-NEIGHBOURS = 0.4
-BLOCK = 0.35
+NEIGHBOURS = 0.3
+BLOCK = 0.6
 PAIR = 0.5
 HINT = 0.15
 BLOCK_B = 0.5

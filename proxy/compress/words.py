@@ -42,7 +42,9 @@ _UNSPACED = re.compile(
     "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
     "|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
 )
-_HINDI_ENDINGS = "\u0901\u0902\u0903\u093e\u093f\u0940\u0941\u0942\u0947\u0948\u094b\u094c"
+_HINDI_ENDINGS = (
+    "\u0901\u0902\u0903\u093e\u093f\u0940\u0941\u0942\u0947\u0948\u094b\u094c\u0913\u090f"
+)
 MAX_WORD = 64
 """Characters of a word that are looked at; longer ones are blobs, not words."""
 
@@ -76,12 +78,16 @@ def _fold_all(text: str) -> str:
 def stem(word: str) -> str:
     """A prefix of the folded ``word`` that its other forms share; the word itself when it is short."""
     if len(word) < 4 or not word.isalpha():
-        return word.rstrip(_HINDI_ENDINGS) or word if "\u0900" <= word[:1] <= "\u097f" else word
+        return _hindi_stem(word) if "\u0900" <= word[:1] <= "\u097f" else word
     if "\u0900" <= word[0] <= "\u097f":
-        return word.rstrip(_HINDI_ENDINGS) or word
+        return _hindi_stem(word)
     if word[0] >= "\u0600":
         return word
     return _latin_stem(word)
+
+
+def _hindi_stem(word: str) -> str:
+    return word.rstrip(_HINDI_ENDINGS).removesuffix("\u093f\u092f") or word
 
 
 _ENDINGS = (
@@ -146,7 +152,9 @@ def _pieces(run: str) -> Iterator[str]:
 
 
 def _of_word(word: str) -> Iterator[str]:
-    """The terms of one folded word."""
+    """The terms of one folded word; none for a word that was only marks."""
+    if not word:
+        return
     if word.isascii():
         yield stem(word[:MAX_WORD])
         return
