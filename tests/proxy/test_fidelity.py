@@ -11,7 +11,7 @@ from proxy.answer import key_of_bytes
 from proxy.compress.model import CharacterGauge
 from proxy.jobs import Fetched, ReadJob, ReduceJob
 from proxy.pipeline import reduce_answer, run
-from tests.bench.quality.product import FETCH_BUDGET, Product, texts_of
+from tests.bench.quality.product import WIDE, Product, texts_of
 
 SMALL = {
     "code with comparisons and generics": "if (a<b && c>d) { std::vector<int> v; }",
@@ -146,7 +146,7 @@ def test_where_no_handle_fits_into_the_text_the_result_names_it_beside(
 def test_the_whole_result_can_be_read_back_by_its_own_key(name: str) -> None:
     body = _result(LARGE[name])
     reduced = reduce_answer(ReduceJob(body, "auto", 1_000), CharacterGauge())
-    job = ReadJob(body, "", reduced.key, 0, len(body), FETCH_BUDGET)
+    job = ReadJob(body, "", reduced.key, 0, len(body), WIDE)
     fetched = run(job, CharacterGauge())
     assert isinstance(fetched, Fetched)
     assert fetched.text.startswith(body.decode()[: fetched.end])

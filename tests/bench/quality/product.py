@@ -12,11 +12,16 @@ from proxy.compress.model import Gauge
 from proxy.jobs import Fetched, ReadJob, ReduceJob, SelectJob
 from proxy.pipeline import reduce_answer, run
 
-FETCH_BUDGET = 1_000_000
+FETCH_BUDGET = 4_000
+"""Of one step of reading on."""
+WIDE = 10_000_000
+"""So that a section comes whole, however large."""
+SECTIONS = 6
+"""Announced sections that are fetched per answer."""
 _HANDLE = re.compile(r'key=\\?"([0-9a-f]{16})\\?"')
-_SECTION = re.compile(
-    r"(?:not shown: |sections=\[\\?\")((?:lines|json|grep):[^\]\"\s]+|[\w-]+)", re.ASCII
-)
+_READER = re.compile(r'select_chunks\(key=\\?"([0-9a-f]{16})\\?"')
+_SECTION = re.compile(r"(?:not shown: |sections=\[\\?\")((?:lines|json):[^\]\"\s\\]+)")
+_LINES = re.compile(r"lines:(\d+)(?:-(\d+))?")
 _FOOTER = "\n---\n[progressive: chars="
 
 
@@ -92,17 +97,54 @@ class Product:
             problem = self._read_all(output.original, pointer, key, wanted)
             if problem:
                 return problem
-        return ""
+        return self._wrong_section(output)
 
     def finds(self, output: Output, wanted: str) -> int | None:
-        """Tokens fetched until ``wanted`` was among them, by announced sections; ``None``: never."""
-        for key, pointer in output.parts[1:] or output.parts:
-            for section in dict.fromkeys(_SECTION.findall(output.text)):
-                job = SelectJob(output.original, pointer, key, (section,), FETCH_BUDGET)
-                fetched = run(job, self._gauge)
-                if isinstance(fetched, Fetched) and wanted in fetched.text:
-                    return self._gauge.size(fetched.text)
+        """Tokens of the announced section that holds ``wanted``; ``None`` when none does."""
+        for section in self._announced(output):
+            text = self._fetch(output, section)
+            if text is not None and wanted in text:
+                return self._gauge.size(text)
         return None
+
+    def _announced(self, output: Output) -> list[str]:
+        return list(dict.fromkeys(_SECTION.findall(output.text)))
+
+    def _reader(self, output: Output) -> tuple[str, str]:
+        """The handle that section ids belong to, and where it leads."""
+        known = dict(output.parts)
+        for key in (*_READER.findall(output.text), *_HANDLE.findall(output.text)):
+            if key in known:
+                return key, known[key]
+        return output.parts[-1]
+
+    def _fetch(self, output: Output, section: str) -> str | None:
+        key, pointer = self._reader(output)
+        job = SelectJob(output.original, pointer, key, (section,), WIDE)
+        fetched = run(job, self._gauge)
+        return fetched.text if isinstance(fetched, Fetched) and not fetched.is_error else None
+
+    def _wrong_section(self, output: Output) -> str:
+        """An announced section that cannot be fetched or is not what was announced."""
+        sections = self._announced(output)[:SECTIONS]
+        if not sections:
+            return ""
+        _, pointer = self._reader(output)
+        held = None if _made(pointer) else held_text(output.original, pointer)
+        lines = [] if held is None else held.split("\n")
+        for section in sections:
+            text = self._fetch(output, section)
+            if text is None:
+                return f"the announced section {section} cannot be fetched"
+            span = _LINES.fullmatch(section)
+            if held is not None and span is not None:
+                first, last = int(span[1]), int(span[2] or span[1])
+                wanted = "\n".join(lines[first - 1 : last])
+                if text.rstrip("\n") != wanted.rstrip("\n"):
+                    return f"the announced section {section} is something else"
+            elif held is not None and text not in held:
+                return f"the announced section {section} does not stand in the original"
+        return ""
 
     def _read_all(self, body: bytes, pointer: str, key: str, wanted: str | None) -> str:
         pieces: list[str] = []
@@ -114,6 +156,8 @@ class Product:
                 return f"reading {key} at {offset} failed: {getattr(fetched, 'text', fetched)}"[
                     :200
                 ]
+            if self._gauge.size(fetched.text) > FETCH_BUDGET:
+                return f"reading {key} at {offset} was over the budget"
             pieces.append(fetched.text.rpartition(_FOOTER)[0])
             if fetched.end >= fetched.total:
                 break
