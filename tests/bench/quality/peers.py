@@ -17,7 +17,8 @@ NAMES = ("headroom", "memtomem")
 _START_SECONDS = 60.0
 _ANSWER_SECONDS = 30.0
 _TRIES = 4
-
+_LONG = 300_000
+"""Characters; a peer needs seconds for such a text."""
 
 PACKAGES = ("headroom-ai==0.42.0", "memtomem-stm==0.6.9")
 """Pinned, so that figures of another day compare."""
@@ -116,7 +117,7 @@ class Peer(AbstractContextManager["Peer"]):
         tokens = max(1, self._gauge.size(text))
         share = budget / tokens
         found: str | None = None
-        for _ in range(_TRIES):
+        for _ in range(_TRIES if len(text) < _LONG else 2):
             found = self._ask(text, query, share)
             size = 0 if found is None else self._gauge.size(found)
             if found is None or size <= budget:
