@@ -25,7 +25,7 @@ _ANNOUNCED_SHARE = 0.05
 _FOOTER_SHARE = 0.2
 """Of the budget; a footer that would cost more is written short."""
 _FOCUS_FROM = 60_000
-"""Characters. Paragraphs of longer texts that do not mention the query are not cut into sentences."""
+"""Characters. In longer texts only paragraphs that mention the query are cut into sentences."""
 _WRITTEN_BY_PEOPLE = frozenset({ContentType.PROSE, ContentType.MARKDOWN, ContentType.MIXED})
 _NEVER_ODD = frozenset({ContentType.CODE, ContentType.DIFF, ContentType.HTML, ContentType.XML})
 
@@ -50,9 +50,9 @@ def _characters(task: Task) -> int:
 def _spans(task: Task) -> list[Span]:
     longest = max(120, min(1200, _characters(task) // 6))
     focus = None
-    if len(task.text) > _FOCUS_FROM and task.query and not task.is_error:
-        focus = mentions(task.query, task.text)
-    return split(task.text, task.content, longest=longest, focus=focus or None)
+    if len(task.text) > _FOCUS_FROM:
+        focus = mentions(task.query, task.text) if task.query else []
+    return split(task.text, task.content, longest=longest, focus=focus)
 
 
 def _order(task: Task, spans: Sequence[Span], texts: Sequence[str]) -> list[int]:

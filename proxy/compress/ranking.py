@@ -117,14 +117,14 @@ def smooth(values: Sequence[float], share: float) -> list[float]:
     return [value + share * (a + b) for value, a, b in zip(values, before, after, strict=True)]
 
 
-def mentions(query: str, text: str) -> list[int]:
+def mentions(query: str, text: str) -> list[int] | None:
     """About where the terms of ``query`` stand in ``text``, ascending; more than `matches` would find.
 
-    Empty also when it cannot be told cheaply, for letters that change their length when lowered.
+    ``None`` when it cannot be told cheaply, for letters that change their length when lowered.
     """
     lowered = text.lower()
     if len(lowered) != len(text):
-        return []
+        return None
     terms = _searched(query_terms(query[:MAX_QUERY]))
     return sorted(at for term in terms for at in _positions(term, lowered))
 

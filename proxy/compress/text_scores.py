@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from proxy.compress.ranking import Matches, bm25, idf, matches, smooth
 from proxy.compress.segments import Span, SpanKind
@@ -48,19 +49,25 @@ def _blocks(found: Matches, spans: Sequence[Span]) -> list[float]:
 
 
 def _pairs(found: Matches) -> list[float]:
-    """Credit for terms that follow each other in the query standing close together in a span."""
+    """Credit for terms that follow each other in the query standing close together in a span.
+
+    Terms that stand in many spans are left out: they say little and cost much.
+    """
     count = len(found.lengths)
     result = [0.0] * count
-    having: list[set[int]] = [set() for _ in found.terms]
-    last: dict[tuple[int, int], list[int]] = {}
+    by_term: list[dict[int, list[int]]] = [{} for _ in found.terms]
     for hit in found.hits:
-        having[hit.term].add(hit.segment)
-        last.setdefault((hit.segment, hit.term), []).append(hit.position)
-    weights = [idf(len(of_term), count) for of_term in having]
-    for (segment, term), positions in last.items():
-        following = last.get((segment, term + 1))
-        if following and any(0 < b - a <= 30 for a in positions[:8] for b in following[:8]):
-            result[segment] += min(weights[term], weights[term + 1])
+        positions = by_term[hit.term].setdefault(hit.segment, [])
+        if len(positions) < 8:
+            positions.append(hit.position)
+    for first, second in pairwise(by_term):
+        if 8 * min(len(first), len(second)) > count + 64:
+            continue
+        weight = min(idf(len(first), count), idf(len(second), count))
+        for segment, positions in first.items():
+            following = second.get(segment, ())
+            if any(0 < b - a <= 30 for a in positions for b in following):
+                result[segment] += weight
     return result
 
 

@@ -40,17 +40,30 @@ def sentences(
     """
     cuts: list[int] = []
     for found in _DOT.finditer(text, start, end):
-        at = found.start()
-        before = text[max(start, at - 7) : at]
-        if (" " in before or at - start < 7) and _ABBREVIATION.search(before):
-            continue
-        cuts.append(found.end())
+        if not _is_abbreviation(text, start, found.start()):
+            cuts.append(found.end())
     if text.find("?", start, end) >= 0 or text.find("!", start, end) >= 0:
         cuts += [found.end() for found in _MARK.finditer(text, start, end)]
     if wide:
         ends = [found.end() for found in _WIDE_END.finditer(text, start, end)]
         cuts += ends or _phrases(text, start, end)
     return list(_trimmed(text, start, end, sorted(set(cuts)), longest))
+
+
+def first_sentence(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the first sentence ends and the next one begins; the end twice when there is one only."""
+    found = _DOT.search(text, start, end)
+    while found is not None and _is_abbreviation(text, start, found.start()):
+        found = _DOT.search(text, found.end(), end)
+    if found is None:
+        return end, end
+    return found.start() + len(found.group().rstrip()), found.end()
+
+
+def _is_abbreviation(text: str, start: int, dot: int) -> bool:
+    """Whether the full stop at ``dot`` ends a short form and not a sentence."""
+    before = text[max(start, dot - 7) : dot]
+    return (" " in before or dot - start < 7) and _ABBREVIATION.search(before) is not None
 
 
 def _phrases(text: str, start: int, end: int) -> Iterator[int]:

@@ -231,8 +231,8 @@ def test_the_answer_is_found_in_other_scripts(noise: str, fact: str, query: str)
 @pytest.mark.parametrize(
     "piece", ["a", "! ", "\n", "# x\n", "|", "```\n", "<p>", "。", "error ", "1,2\n"]
 )
-def test_a_megabyte_of_one_piece_is_reduced_in_linear_time(piece: str) -> None:
-    text = piece * (1_000_000 // len(piece))
+def test_many_of_one_piece_are_reduced_in_linear_time(piece: str) -> None:
+    text = piece * (150_000 // len(piece))
     for content in (ContentType.MIXED, ContentType.TABLE, ContentType.HTML):
         found = extract_text(Task(text, 2000, GAUGE, "error x 1", KEY, content))
         assert found is None or len(found.text) <= 2000
