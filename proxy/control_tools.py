@@ -215,8 +215,8 @@ def text_result(text: str, *, is_error: bool = False) -> bytes:
 def _object(arguments: bytes, known: tuple[str, ...]) -> dict[str, object]:
     """The arguments as an object without foreign members; hosts' own ones begin with ``_``."""
     try:
-        decoded: object = msgspec.json.decode(arguments or b"{}")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        decoded = _decoded(arguments or b"{}")
+    except (ValueError, RecursionError):
         raise _Mistake("The arguments are no valid JSON; an object is expected.") from None
     if decoded is None:
         decoded = {}
@@ -227,6 +227,14 @@ def _object(arguments: bytes, known: tuple[str, ...]) -> dict[str, object]:
         if name not in known and not name.startswith("_"):
             raise _Mistake(f"There is no argument {_shown(name)}; there are: {', '.join(known)}.")
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _decoded(arguments: bytes) -> object:
+    """Any JSON, lone surrogates included. Raises `ValueError` or `RecursionError`."""
+    try:
+        return msgspec.json.decode(arguments)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return json.loads(arguments)
 
 
 def _key(given: Mapping[str, object]) -> str:

@@ -62,7 +62,8 @@ def _inside(text: str, container: _Container, found: list[Child]) -> list[Sectio
         pointer = pointer_to(container.pointer, child.key, place, is_array)
         values = list(children(text, child.start, child.end))
         title = describe(text, child, values)
-        parts.append(Section(f"json:{pointer}", title, child.start, child.end, level))
+        start = child.outer if "#" in pointer else child.start
+        parts.append(Section(f"json:{pointer}", title, start, child.end, level))
         if level < _DEEPEST and "#" not in pointer and child.end - child.start >= least:
             inside = _Container(pointer, child.start, child.end, level)
             parts += _inside(text, inside, values)
@@ -73,7 +74,7 @@ def pointer_to(container: str, key: str, place: int, is_array: bool) -> str:
     """What names a value: its pointer, or its position where a name is too odd to be written by a model."""
     if is_array:
         return f"{container}/{place}"
-    if len(container) + len(key) > LONGEST_POINTER or not key.isprintable():
+    if len(container) + len(key) > LONGEST_POINTER or "#" in key or not key.isprintable():
         return f"{container}#{place}-{place}"
     return f"{container}/{escaped(key)}"
 

@@ -29,14 +29,16 @@ _PARTS = 40
 _LONG_LINE = 4
 """A line that is so many times longer than a part should be is cut inside."""
 
+_RECORDS = frozenset({ContentType.LOG, ContentType.TABLE, ContentType.JSON_LINES})
+
 _HEADING = re.compile(
     r"\n {0,3}(?:(?P<fence>`{3,}|~{3,})|(?P<marks>\#{1,6})(?:[ \t]+(?P<title>[^\n]*))?(?=\n|\Z)"
     r"|(?P<under>=+|-{2,})[ \t]*(?=\n|\Z))"
 )
-_HTML_HEADING = re.compile(
-    r"<[hH](?P<depth>[1-6])(?=[\s>])[^>]{0,1000}>(?P<title>.{0,600}?)</[hH](?P=depth)\s*>",
-    re.DOTALL,
-)
+_HTML_HEADING = re.compile(r"<[hH](?P<depth>[1-6])(?:\s[^<>]{0,1000})?>")
+_HTML_HEADING_END = re.compile(r"</[hH][1-6]")
+_LONGEST_HEADING = 600
+"""Characters of HTML."""
 _TAG = re.compile(r"<[^<>]{0,1000}>")
 _DIFF_FILE = re.compile(r"\n(?:diff --git |Index: |--- (?=[^\n]*\n\+\+\+ ))(?P<name>[^\n]*)")
 _DEFINITION = re.compile(
@@ -122,25 +124,31 @@ def _underlined(padded: str, end: int) -> tuple[int, str] | None:
 def _html(text: str) -> list[_Start]:
     found: list[_Start] = []
     for match in _HTML_HEADING.finditer(text):
-        title = _TAG.sub(" ", match["title"])
+        begun = match.end()
+        end = _HTML_HEADING_END.search(text, begun, begun + _LONGEST_HEADING)
+        if end is None:
+            continue
+        title = _TAG.sub(" ", text[begun : end.start()])
         found.append(_Start(match.start(), int(match["depth"]), title, slug(title)))
     return found
 
 
 def _diff(text: str) -> list[_Start]:
     found: list[_Start] = []
-    for match in _DIFF_FILE.finditer("\n" + text):
+    padded = "\n" + text
+    commands = "\ndiff --git " in padded or "\nIndex: " in padded
+    for match in _DIFF_FILE.finditer(padded):
         at = match.start()  # the added line feed makes up for the one that is not counted
+        name = match["name"]
         if text.startswith("--- ", at):
-            inside = found and text.find("\n@@", found[-1].at, at) < 0
-            if inside and not text.startswith("--- ", found[-1].at):
-                continue  # belongs to the ``diff --git`` or ``Index:`` line before it
+            if commands:
+                continue  # belongs to the file's own line before it, or is a line of the diff
             after = text.index("\n+++ ", at) + 5
-            name = text[after : (text.find("\n", after) + 1 or len(text) + 1) - 1]
-            if name.startswith("/dev/null"):
-                name = match["name"]
+            new_name = text[after : (text.find("\n", after) + 1 or len(text) + 1) - 1]
+            if not new_name.startswith("/dev/null"):
+                name = new_name
         else:
-            name = match["name"].rpartition(" b/")[2] or match["name"]
+            name = name.rpartition(" b/")[2] or name
         path = name.partition("\t")[0].strip().removeprefix("b/").removeprefix("a/")
         found.append(_Start(at, 1, path, path.replace(" ", "-")))
     return found
@@ -259,7 +267,8 @@ def _bounds(text: str, target: int, content: ContentType) -> list[int]:
                 bounds.append(place)
                 continue
         bounds.append(_boundary(text, begun, wanted, target))
-    bounds.append(total)
+    if bounds[-1] < total:
+        bounds.append(total)
     return bounds
 
 
@@ -273,14 +282,13 @@ def _boundary(text: str, begun: int, wanted: int, target: int) -> int:
         line = text.find("\n", wanted, begun + target * _LONG_LINE) + 1
     if line > 0:
         return line
-    if begun + target * _LONG_LINE >= len(text):
-        return len(text)
     space = text.rfind(" ", wanted - target // 8, wanted) + 1
     return space or max(begun + 1, safe_start(text, wanted))
 
 
 def _title(text: str, start: int, end: int, content: ContentType) -> str:
-    first = one_line(text[start : min(end, start + 400)])
-    if content in (ContentType.LOG, ContentType.TABLE, ContentType.JSON_LINES):
-        return first[:60]
-    return first
+    """The first words of a part, of a part made of records the first record."""
+    first = text[start : min(end, start + 400)].lstrip()
+    if content in _RECORDS:
+        first = first.partition("\n")[0]
+    return one_line(first)

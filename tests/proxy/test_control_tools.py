@@ -200,3 +200,9 @@ def test_an_answer_is_one_text_block_and_holds_any_text() -> None:
 
 def test_the_names_cannot_be_mistaken_for_those_of_an_upstream() -> None:
     assert all(name.startswith("stm_") and "__" not in name for name in control_tools.NAMES)
+
+
+def test_a_report_with_half_a_surrogate_pair_is_taken() -> None:
+    report = parse_compression_feedback(b'{"server":"s","tool":"t","missing":"the \\ud83d part"}')
+    assert isinstance(report, FeedbackArguments)
+    assert report.missing == "the \ud83d part"
