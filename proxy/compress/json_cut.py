@@ -80,7 +80,7 @@ class Cutter:
         self._order = order
         self._lines = lines
         self._ids = ids
-        self._ranked: dict[tuple[int, int], Ranked] = {}
+        self._ranked: dict[int, Ranked] = {}
         self.notes: list[str] = []
         """Announcements of the last cut."""
         self.example = ""
@@ -321,11 +321,12 @@ class Cutter:
     def _rank(self, children: Children, start: int, end: int, free: int) -> Ranked:
         if self._order is not Order.BEST:
             return Ranked(tuple(range(most_items(children, free))), frozenset(), frozenset())
-        key = (start, most_items(children, free))
-        known = self._ranked.get(key)
+        known = self._ranked.get(start)
         if known is None:
-            known = items_in_order(self._document, children, (start, end), self._hits, key[1])
-            self._ranked[key] = known
+            # With some more for the next attempt, which may have more room.
+            most = most_items(children, free + free // 4)
+            known = items_in_order(self._document, children, (start, end), self._hits, most)
+            self._ranked[start] = known
         return known
 
     def _choose(

@@ -6,7 +6,7 @@ Works on decoded values, which are only looked at and never sent.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -18,6 +18,8 @@ FAR = 8.0
 """How many times the middle half's width a number must be away from it."""
 MOST_COLUMNS = 60
 """Names that are looked at."""
+MOST_VALUES = 12
+"""Different texts of a column beyond which none of them is unusual."""
 
 _TROUBLE = frozenset(
     ("error", "errors", "exception", "failure", "fault", "err", "stacktrace", "traceback", "panic")
@@ -61,114 +63,139 @@ def unusual(items: Sequence[object]) -> Unusual:
     if len(items) < FEWEST:
         return Unusual((), ())
     limit = max(1, int(len(items) * RARE_SHARE))
-    rows = [
-        (index, cast("dict[str, object]", item))
-        for index, item in enumerate(items)
-        if isinstance(item, dict)
-    ]
-    found: dict[int, None] = {}
-    if len(rows) * 2 < len(items):
-        numbers = [(i, item) for i, item in enumerate(items) if type(item) in (int, float)]
-        found.update(dict.fromkeys(_far(cast("list[tuple[int, float]]", numbers))[:limit]))
-        kinds = Counter(map(type, items))
-        rare = {kind for kind, count in kinds.items() if count <= limit}
-        found.update((i, None) for i, item in enumerate(items) if rare and type(item) in rare)
-        return Unusual((), list(found)[:limit])
+    places = [index for index, item in enumerate(items) if isinstance(item, dict)]
+    groups: list[_Group] = []
+    if len(places) * 2 < len(items):
+        groups += _of_column("", items, range(len(items)), limit)
+    else:
+        rows = cast("Sequence[dict[str, object]]", items)
+        if len(places) < len(items):
+            others = [index for index, item in enumerate(items) if not isinstance(item, dict)]
+            groups.append(_Group(1, others))
+            rows = [rows[index] for index in places]
+        for name in _names(rows):
+            values = [row.get(name, _ABSENT) for row in rows]
+            groups += _of_column(name, values, places, limit)
+    errors: dict[int, None] = {}
+    odd: dict[int, None] = {}
+    # The rarest groups first; what most items have is not unusual, not even an error.
+    for group in sorted(groups, key=lambda group: (group.rank, len(group.places))):
+        if group.rank == 0 and len(group.places) * 2 < len(items):
+            errors.update(dict.fromkeys(group.places))
+        elif len(group.places) <= limit:
+            odd.update(dict.fromkeys(group.places))
+    return Unusual(tuple(errors), [index for index in odd if index not in errors][:limit])
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Items that are unusual in the same way."""
+
+    rank: int
+    """0: errors; 1: another shape or type; 2: a value far from the others."""
+    places: Sequence[int]
+
+
+_ABSENT = object()
+
+
+def _names(rows: Sequence[dict[str, object]]) -> list[str]:
+    """The names of some rows, and of those with another number of members than most."""
     names: dict[str, None] = {}
-    for _, row in rows[:: max(1, len(rows) // 50)]:
+    for row in rows[:: max(1, len(rows) // 50)]:
         names.update(dict.fromkeys(row))
-    shapes = Counter(map(len, (row for _, row in rows)))
-    if len(shapes) > 1:
-        # Names that only rare rows have: ``error`` mostly.
-        common = shapes.most_common(1)[0][0]
-        for _, row in rows:
-            if len(row) != common:
+    lengths = list(map(len, rows))
+    kinds = Counter(lengths)
+    if len(kinds) > 1:
+        common = kinds.most_common(1)[0][0]
+        for row, length in zip(rows, lengths, strict=True):
+            if length != common:
                 names.update(dict.fromkeys(row))
                 if len(names) > MOST_COLUMNS:
                     break
-    groups: list[tuple[int, int, list[int]]] = []
-    for name in list(names)[:MOST_COLUMNS]:
-        plain = name.lower().replace("_", "").replace("-", "")
-        groups += _of_column(name, plain, rows, limit)
-    if len(items) > len(rows):
-        groups.append(
-            (
-                1,
-                len(items) - len(rows),
-                [i for i, item in enumerate(items) if not isinstance(item, dict)],
-            )
-        )
-    errors: dict[int, None] = {}
-    # The rarest groups first; what nearly all items have is not unusual, not even an error.
-    for rank, _, members in sorted(groups, key=lambda group: group[:2]):
-        if len(members) <= limit:
-            (found if rank else errors).update(dict.fromkeys(members))
-        elif not rank and len(members) * 2 < len(items):
-            errors.update(dict.fromkeys(members))
-    return Unusual(tuple(errors), [index for index in found if index not in errors][:limit])
+    return list(names)[:MOST_COLUMNS]
 
 
 def _of_column(
-    name: str, plain: str, rows: list[tuple[int, dict[str, object]]], limit: int
-) -> list[tuple[int, int, list[int]]]:
-    """What is unusual in one column: rank (0 for errors), count, positions."""
-    groups: list[tuple[int, int, list[int]]] = []
-    having = [(index, row[name]) for index, row in rows if name in row]
-    if plain in _TROUBLE:
-        bad = [index for index, value in having if value]
-        groups.append((0, len(bad), bad))
-    if len(having) <= limit:
-        return [*groups, (1, len(having), [index for index, _ in having])]
-    if plain in _STATES:
-        bad = [i for i, value in having if isinstance(value, str) and value.lower() in _BAD]
-        groups.append((0, len(bad), bad))
-    if plain in _GOOD:
-        bad = [index for index, value in having if value is False]
-        groups.append((0, len(bad), bad))
-    if plain in _CODES:
-        bad = [i for i, value in having if type(value) is int and 400 <= value <= 599]
-        groups.append((0, len(bad), bad))
-    kinds = Counter(type(value) for _, value in having)
-    if kinds[int] + kinds[float] == len(having):
-        far = _far(cast("list[tuple[int, float]]", having))
-        groups.append((2, len(far), far))
-    elif len(kinds) > 1:
-        for kind, count in kinds.items():
-            if count <= limit:
-                groups.append((1, count, [i for i, value in having if type(value) is kind]))
-    if kinds[str] + kinds[bool] == len(having):
-        values = Counter(cast("list[str | bool]", [value for _, value in having]))
-        if len(values) <= 12:
-            common = sum(count for count in values.values() if count > limit)
-            if common * 10 >= len(having) * 9:
-                rare = {value for value, count in values.items() if count <= limit}
-                few = [index for index, value in having if rare and value in rare]
-                groups.append((2, len(few), few))
+    name: str, values: Sequence[object], places: Sequence[int], limit: int
+) -> list[_Group]:
+    """What is unusual in one column; ``places`` are the values' positions."""
+    kinds = Counter(map(type, values))
+    absent = kinds.pop(object, 0)
+    present = len(values) - absent
+    groups = _errors(name, values, places)
+    if absent and present <= limit:
+        return [*groups, _Group(1, _where(values, places, lambda value: value is not _ABSENT))]
+    if len(kinds) == 1 or kinds[int] + kinds[float] == present:
+        kind = next(iter(kinds))
+        if kind is int or kind is float:
+            groups.append(_Group(2, _far(values, places)))
+        elif kind is str:
+            groups += _rare_values(values, places, limit)
+        return groups
+    for kind, count in kinds.items():
+        if 0 < count <= limit:
+            groups.append(_Group(1, _where(values, places, lambda value, k=kind: type(value) is k)))
     return groups
 
 
-def _far(numbers: list[tuple[int, float]]) -> list[int]:
-    """Positions of numbers far outside of the middle half, farthest first."""
-    if len(numbers) < FEWEST:
+def _errors(name: str, values: Sequence[object], places: Sequence[int]) -> list[_Group]:
+    plain = name.lower().replace("_", "").replace("-", "").replace(".", "")
+    if plain in _TROUBLE:
+        return [
+            _Group(0, _where(values, places, lambda value: value is not _ABSENT and bool(value)))
+        ]
+    groups: list[_Group] = []
+    if plain in _STATES:
+        bad = _where(values, places, lambda value: isinstance(value, str) and value.lower() in _BAD)
+        groups.append(_Group(0, bad))
+    if plain in _GOOD:
+        groups.append(_Group(0, _where(values, places, lambda value: value is False)))
+    if plain in _CODES:
+        bad = _where(values, places, lambda value: type(value) is int and 400 <= value <= 599)
+        groups.append(_Group(0, bad))
+    return groups
+
+
+def _where(
+    values: Sequence[object], places: Sequence[int], wanted: Callable[[object], bool]
+) -> list[int]:
+    return [place for value, place in zip(values, places, strict=True) if wanted(value)]
+
+
+def _rare_values(values: Sequence[object], places: Sequence[int], limit: int) -> list[_Group]:
+    """Values that few have, where nearly all have one of a few others."""
+    sample = [value for value in values[: 4 * MOST_VALUES] if value is not _ABSENT]
+    if len(sample) > 2 * MOST_VALUES and len(set(sample)) > 2 * MOST_VALUES:
         return []
-    ordered = sorted(value for _, value in numbers if value == value)
+    counts = Counter(value for value in values if value is not _ABSENT)
+    if len(counts) > MOST_VALUES:
+        return []
+    rare = {value for value, count in counts.items() if count <= limit}
+    few = sum(counts[value] for value in rare)
+    if not rare or few * 10 > len(values):
+        return []
+    return [_Group(2, _where(values, places, rare.__contains__))]
+
+
+def _far(values: Sequence[object], places: Sequence[int]) -> list[int]:
+    """Positions of numbers far outside of the middle half, farthest first."""
+    numbers = [value for value in values if isinstance(value, int | float)]
+    ordered = sorted(numbers)
     if len(ordered) < FEWEST:
         return []
     low, high = ordered[len(ordered) // 4], ordered[len(ordered) * 3 // 4]
-    if ordered[0] >= low - FAR * (high - low) and ordered[-1] <= high + FAR * (high - low):
+    reach = FAR * (high - low)
+    if ordered[0] >= low - reach and ordered[-1] <= high + reach:
         return []
-    width = high - low
-    if not width:
-        # Nearly all are equal: any other is unusual, but only when there are few of them.
-        far = [(index, value) for index, value in numbers if value != low]
-        if len(far) > max(1, len(numbers) * RARE_SHARE / 5):
-            return []
-    else:
-        far = [
-            (i, value)
-            for i, value in numbers
-            if value < low - FAR * width or value > high + FAR * width
-        ]
+    far = [
+        (value, place)
+        for value, place in zip(values, places, strict=True)
+        if isinstance(value, int | float) and not low - reach <= value <= high + reach
+    ]
+    if not reach and len(far) > max(1, len(numbers) * RARE_SHARE / 5):
+        # More than half are equal. Any other number is unusual only when there are few of them.
+        return []
     middle = ordered[len(ordered) // 2]
-    far.sort(key=lambda pair: (-abs(pair[1] - middle), pair[0]))
-    return [index for index, _ in far]
+    far.sort(key=lambda pair: (-abs(pair[0] - middle), pair[1]))
+    return [place for _, place in far]

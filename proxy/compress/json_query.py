@@ -22,10 +22,16 @@ MAX_TERMS = 40
 """Terms of a query that are searched for."""
 MAX_QUERY = 4000
 """Characters of a query that are read."""
-MAX_PLACES = 4000
-"""A term that stands in more places says nothing; further ones are not looked at."""
+MAX_PLACES = 2000
+"""A term that stands in so many places says nothing, and is left out."""
 MAX_SCALAR = 160
 """Bytes of a string that can be an exact match."""
+MAX_EXACT = 500
+"""A term that stands in more places is not looked at for exact matches."""
+COMMON = 200
+"""A term that stands in more places is dropped when another one says much more."""
+WEAK = 0.3
+"""Share of the best term's weight below which a common term is dropped."""
 EXACT = 6.0
 """How many times more an exact match says than its rarity alone."""
 
@@ -79,23 +85,26 @@ def find(document: Document, query: str) -> Hits:
     low = document.raw.lower()
     asked = f" {' '.join(_SPLIT.split(fold(query)))} "
     escaped = b"\\u" in low
-    wanted = list(dict.fromkeys([*compounds(query), *query_terms(query)]))[:MAX_TERMS]
-    places: list[tuple[int, int]] = []
-    exact: dict[tuple[int, int], tuple[bool, bytes]] = {}
-    counts: list[int] = []
-    for number, term in enumerate(wanted):
-        found = sorted(_positions(term, low, escaped))
-        counts.append(len(found))
-        for position in found:
-            places.append((position, number))
-            if len(found) <= MAX_PLACES // 2:
-                whole = _whole(document.raw, low, position, asked)
-                if whole:
-                    exact[position, number] = whole
-    if not places:
+    # Terms are folded: words with accents are looked for as they are, too.
+    accented = [word.lower() for word in _SPLIT.split(query) if not word.isascii()]
+    wanted = list(dict.fromkeys([*compounds(query), *query_terms(query), *accented]))[:MAX_TERMS]
+    found = {number: list(_positions(term, low, escaped)) for number, term in enumerate(wanted)}
+    found = {number: sorted(at) for number, at in found.items() if 0 < len(at) < MAX_PLACES}
+    if not found:
         return NOTHING
     size = max(len(low) / 60, 20.0)
-    weights = [math.log(1 + size / (count + 0.5)) for count in counts]
+    weights = {number: _rarity(size, len(at)) for number, at in found.items()}
+    best = max(weights.values())
+    places: list[tuple[int, int]] = []
+    exact: dict[tuple[int, int], tuple[bool, bytes]] = {}
+    for number, at in found.items():
+        if len(at) > COMMON and weights[number] < WEAK * best:
+            continue
+        for position in at:
+            places.append((position, number))
+            whole = _whole(document.raw, low, position, asked) if len(at) <= MAX_EXACT else None
+            if whole:
+                exact[position, number] = whole
     frequency = Counter(exact.values())
     # A value beside a name that is asked for, too, is more than one that is not.
     positions: list[int] = []
@@ -110,12 +119,16 @@ def find(document: Document, query: str) -> Hits:
         if whole is None:
             bonus.append(0.0)
             continue
-        rarity = math.log(1 + size / (frequency[whole] + 0.5))
+        rarity = _rarity(size, frequency[whole])
         named = not whole[0] and _is_named(low, position, asked)
         bonus.append(
             EXACT * rarity * (1.5 if named else 1.0) * (0.5 + 0.5 * min(1.0, len(whole[1]) / 4))
         )
     return Hits(positions, terms, scores, bonus)
+
+
+def _rarity(size: float, count: int) -> float:
+    return math.log(1 + size / (count + 0.5))
 
 
 def _positions(term: str, low: bytes, escaped: bool) -> Iterator[int]:

@@ -26,17 +26,7 @@ class SchemaCutter(Cutter):
         self._limits = limits
 
     def _stub(self, start: int, end: int, pointer: Pointer, budget: int) -> bytes | None:
-        """The least that the schema allows in place of a value."""
-        limits = self._limits.at(pointer)
-        document = self._document
-        if end - start <= 2:
-            return document.raw[start:end]
-        if document.is_deep(start):
-            return None
-        if document.is_array(start) and limits.items and not limits.fewest_items and budget >= 1:
-            return b"[]"
-        if document.is_object(start) and limits.members and budget >= 1:
-            return b"{}" if not limits.required else self._open(start, end, pointer, budget)
+        """Nothing stands for a value: an emptied list would say that there is nothing."""
         return None
 
     def _open(self, start: int, end: int, pointer: Pointer, budget: int) -> bytes | None:
@@ -64,22 +54,13 @@ class SchemaCutter(Cutter):
         for index, key in enumerate(children.keys):
             if index in kept or (limits.members and key not in limits.required):
                 continue
-            start, value, end = children.starts[index], children.values[index], children.ends[index]
-            made = self._stub(value, end, (*room.pointer, key), 1)
-            if made is None and end - start <= 24:
-                made = self._document.raw[value:end]
-            if made is None:
-                return None
-            kept[index] = self._document.raw[start:value] + made
+            return None
+        if not kept:
+            return None
         return b"{" + b",".join([kept[i] for i in sorted(kept)]) + b"}"
 
     def _gap_room(self, room: Room) -> int:
         return 0
-
-    def _members_in_order(self, children: Children, room: int) -> list[int]:
-        if len(children) <= max(room, 64):
-            return list(range(len(children)))
-        return super()._members_in_order(children, room)
 
     def _by_worth(self, room: Room, free: int) -> None:
         """Members that must stay get their least first, the rest is as without a schema."""
@@ -116,6 +97,8 @@ class SchemaCutter(Cutter):
         if not limits.items:
             return self._all_items(children, pointer, budget)
         made = super()._array(children, start, end, pointer, budget)
+        if made == b"[]":
+            return None
         if made is None or not limits.fewest_items:
             return made
         fewest = min(limits.fewest_items, len(children))

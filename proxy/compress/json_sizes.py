@@ -26,6 +26,7 @@ class Sizes:
         counted = sum(gauge.sizes([part.decode("utf-8", "replace") for part in parts]))
         self.density = max(0.05, counted / max(1, sum(map(len, parts))))
         """Units per byte, from some places of the document."""
+        self._known: dict[tuple[int, int], int] = {}
         self.is_tokens = gauge.unit == "tokens"
 
     def of(self, data: bytes) -> int:
@@ -37,16 +38,16 @@ class Sizes:
         return self._gauge.size(text)
 
     def spans(self, spans: Iterable[tuple[int, int]]) -> list[int]:
-        """The size of each span; of long ones about."""
-        raw = self._document.raw
+        """The size of each span; of long ones about. Measured once, however often it is asked for."""
         places = list(spans)
-        texts = [
-            raw[start:end].decode("utf-8", "surrogatepass") if end - start <= LONGEST else ""
-            for start, end in places
-        ]
-        return [
-            size if text else int((end - start) * self.density) + 1
-            for size, text, (start, end) in zip(
-                self._gauge.sizes(texts), texts, places, strict=True
-            )
-        ]
+        known = self._known
+        new = [place for place in places if place not in known]
+        raw = self._document.raw
+        long = [place for place in new if place[1] - place[0] > LONGEST]
+        if long:
+            new = [place for place in new if place[1] - place[0] <= LONGEST]
+            known.update((place, int((place[1] - place[0]) * self.density) + 1) for place in long)
+        if new:
+            texts = [raw[start:end].decode("utf-8", "surrogatepass") for start, end in new]
+            known.update(zip(new, self._gauge.sizes(texts), strict=True))
+        return [known[place] for place in places]

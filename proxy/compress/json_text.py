@@ -14,6 +14,8 @@ from proxy.compress.model import ContentType, Reduction, Task
 
 ATTEMPTS = 7
 """How often a cut is tried with another size before the strategy gives up."""
+FOOTER_FROM = 2
+"""How many times larger than the footer a budget must be for the text to have one."""
 FULL = 0.93
 """A text that fills less than this share of its budget is tried once more with more room."""
 
@@ -67,7 +69,7 @@ def within(
     whole = gauge.size(task.text)
     limit = min(task.budget, whole - 1)
     closing = gauge.size(_footer_text(task, whole, whole, "")) + 12
-    with_footer = closing * 3 <= limit
+    with_footer = closing * FOOTER_FROM <= limit
     room = limit - (closing if with_footer else 0)
     best: Reduction | None = None
     for _ in range(ATTEMPTS):
@@ -97,7 +99,7 @@ def once(task: Task, source: Source, strategy: Compression, made: Cut) -> Reduct
     whole = task.gauge.size(task.text)
     limit = min(task.budget, whole - 1)
     closing = task.gauge.size(_footer_text(task, whole, whole, "")) + 12
-    reduction = _closed(task, source, strategy, made, whole, footer=closing * 3 <= limit)
+    reduction = _closed(task, source, strategy, made, whole, footer=closing * FOOTER_FROM <= limit)
     return reduction if task.gauge.size(reduction.text) <= limit else None
 
 

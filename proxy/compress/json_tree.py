@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, repeat
-from operator import add
+from operator import add, sub
 
 import msgspec
 
@@ -87,9 +87,7 @@ class Document:
         part = memoryview(self.shadow)[start:end]
         try:
             if kind == 0x5B:
-                lengths = list(map(len, _items.decode(part)))
-                ends = list(accumulate(lengths, _after, initial=start))[1:]
-                starts = [start + 1, *(position + 1 for position in ends[:-1])] if ends else []
+                starts, ends = _spans(start, map(len, _items.decode(part)))
                 return Children((), starts, starts, ends)
             if kind == 0x7B:
                 found = _members.decode(part)
@@ -110,9 +108,8 @@ class Document:
             self.raw is not self.shadow and self.raw[start:end] != self.shadow[start:end]
         ):
             return self._scan(start, end)
-        ends = list(accumulate(map(add, lengths, repeat(3)), _after, initial=start))[1:]
-        starts = [start + 1, *(position + 1 for position in ends[:-1])] if ends else []
-        values = [begin + length + 3 for begin, length in zip(starts, key_lengths, strict=True)]
+        starts, ends = _spans(start, map(add, lengths, repeat(3)))
+        values = list(map(add, starts, map(add, key_lengths, repeat(3))))
         return Children(keys, starts, values, ends)
 
     def _scan(self, start: int, end: int) -> Children:
@@ -151,9 +148,12 @@ def _escaped(match: re.Match[bytes]) -> bytes:
     return b"\\u%04x" % ord(match.group().decode("utf-8", "surrogatepass"))
 
 
-def _after(position: int, length: int) -> int:
-    """The end of the next child: one past a bracket or comma, and its length."""
-    return position + 1 + length
+def _spans(start: int, lengths: Iterable[int]) -> tuple[list[int], list[int]]:
+    """Where children of some lengths begin and end after a bracket at ``start``, commas in between."""
+    starts = list(accumulate(map(add, lengths, repeat(1)), initial=start + 1))
+    ends = list(map(sub, starts[1:], repeat(1)))
+    starts.pop()
+    return starts, ends
 
 
 def parse(text: str) -> Document | None:
