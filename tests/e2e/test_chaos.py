@@ -46,6 +46,7 @@ EXPECTED = {
 """The answer, or what the error must say."""
 LIMITS = """
 [proxy]
+compression = "none"
 max_upstream_frame_bytes = 1048576
 max_result_bytes = 524288
 call_timeout_max_seconds = 2

@@ -17,7 +17,7 @@ import pytest
 from proxy.model import UpstreamState
 from tests.e2e.conformance import ROOT, free_port, wait_for_port
 from tests.support.mcp_client import RawClient, connect_host
-from tests.support.stations import PATIENCE, running_station, until_state, view_of
+from tests.support.stations import PATIENCE, RELAY_ONLY, running_station, until_state, view_of
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ async def server(port: int) -> AsyncGenerator[None]:
 
 
 def settings(port: int) -> str:
-    return f'[upstreams.web]\nurl = "http://127.0.0.1:{port}/mcp"\n'
+    return RELAY_ONLY + f'[upstreams.web]\nurl = "http://127.0.0.1:{port}/mcp"\n'
 
 
 async def directly(port: int, method: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import pytest
 from tests.support.mcp_client import RawClient, connect_host, start_program
 from tests.support.stations import (
     MMS,
+    RELAY_ONLY,
     Station,
     chaos,
     events,
@@ -35,7 +36,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Station,
     """A station with two upstreams, which all hosts share, and the journal of the first."""
     journal = tmp_path_factory.mktemp("j") / "a"
     home = tmp_path_factory.mktemp("h")
-    with running_station(home, chaos("a", journal=journal) + chaos("b")) as station:
+    config = RELAY_ONLY + chaos("a", journal=journal) + chaos("b")
+    with running_station(home, config) as station:
         yield station, journal
 
 

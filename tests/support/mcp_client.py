@@ -149,8 +149,9 @@ class RawClient:
         return result["content"][0]["text"]
 
     async def tools(self) -> list[str]:
-        """The names that are listed."""
-        return [tool["name"] for tool in (await self.request("tools/list"))["tools"]]
+        """The names of the upstreams' tools that are listed."""
+        listed = (await self.request("tools/list"))["tools"]
+        return [tool["name"] for tool in listed if not tool["name"].startswith("stm_")]
 
     # receiving
 

@@ -154,6 +154,10 @@ def cleaned_up(station: Station) -> Iterator[Station]:
             station.process.wait(PATIENCE)
 
 
+RELAY_ONLY = '[proxy]\ncompression = "none"\nadvertise_control_tools = false\n'
+"""Settings under which hosts get what upstreams send, whatever its size."""
+
+
 def chaos(name: str, *, mode: str = "", journal: Path | None = None, **extra: Any) -> str:
     """A settings table for the misbehaving upstream. ``extra``: its own settings, or keys of mms.
 
