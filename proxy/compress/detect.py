@@ -17,6 +17,8 @@ from proxy.compress.model import ContentType
 
 SAMPLE = 24_000
 """Characters that are looked at, two thirds of them at the beginning."""
+MAX_LINES = 400
+"""Lines of the sample that are judged one by one."""
 MAX_PARSED = 64_000_000
 """Characters. A longer text that begins and ends like JSON is believed to be JSON."""
 _RAW = msgspec.json.Decoder(msgspec.Raw)
@@ -124,6 +126,8 @@ def detect(text: str) -> ContentType:
             return found
     sample = _sample(text)
     lines = [line for line in sample.split("\n") if line and not line.isspace()]
+    if len(lines) > MAX_LINES:
+        lines = lines[: MAX_LINES * 3 // 4] + lines[-MAX_LINES // 4 :]
     if _is_diff(sample):
         return ContentType.DIFF
     if begin == "<":

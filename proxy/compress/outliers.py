@@ -193,26 +193,27 @@ def _cells(rows: Sequence[str]) -> tuple[list[int], list[tuple[str, ...]]] | Non
 
 
 def _odd_cells(column: tuple[str, ...]) -> list[int]:
-    counts = Counter(column)
     many = len(column)
-    if len(counts) == 1:
-        return []
-    if len(counts) <= max(3, many // 25):
-        rare = {value for value, times in counts.items() if times <= max(1, many // 500)}
-        if len(rare) <= 3:
-            return [place for place, value in enumerate(column) if value in rare] if rare else []
-        return []
+    if 3 * len(set(column[:300])) < min(many, 300):
+        counts = Counter(column)
+        if len(counts) == 1:
+            return []
+        if len(counts) <= max(3, many // 25):
+            rare = {value for value, times in counts.items() if times <= max(1, many // 500)}
+            if not 0 < len(rare) <= 3:
+                return []
+            return [place for place, value in enumerate(column) if value in rare]
     numbers = _numbers(column)
     if numbers is None:
         return []
     places, values = numbers
-    middle = median(values)
-    distance = [abs(value - middle) for value in values]
-    spread = median(distance)
-    if not spread > 0 or spread == float("inf"):
+    sample = values[:: max(1, len(values) // 1000)]
+    middle = median(sample)
+    spread = median([abs(value - middle) for value in sample])
+    if not 0 < spread < float("inf"):
         return []
-    limit = 12 * spread
-    return [place for place, far in zip(places, distance, strict=True) if far > limit]
+    low, high = middle - 12 * spread, middle + 12 * spread
+    return [place for place, value in zip(places, values, strict=True) if not low <= value <= high]
 
 
 def _numbers(column: tuple[str, ...]) -> tuple[Sequence[int], list[float]] | None:

@@ -131,15 +131,10 @@ def mentions(query: str, text: str) -> list[int] | None:
 
 def _folded(segments: Sequence[str]) -> tuple[str, str, list[int]]:
     """The joined segments as they are (empty when lengths changed), folded, and the folded lengths."""
-    raw = _SEPARATOR.join(segments)
-    text = fold(raw)
-    parts = text.split(_SEPARATOR)
-    if len(parts) != len(segments):  # a segment has the separator itself
-        segments = [segment.replace(_SEPARATOR, " ") for segment in segments]
-        raw = _SEPARATOR.join(segments)
-        text = fold(raw)
-        parts = text.split(_SEPARATOR)
-    return raw if len(raw) == len(text) else "", text, [len(part) for part in parts]
+    parts = [segment.lower() if segment.isascii() else fold(segment) for segment in segments]
+    lengths = list(map(len, parts))
+    same = lengths == list(map(len, segments))
+    return _SEPARATOR.join(segments) if same else "", _SEPARATOR.join(parts), lengths
 
 
 def _searched(terms: list[str]) -> list[str]:

@@ -207,8 +207,7 @@ def _document(builder: _Builder) -> None:
 def _underlined(text: str, lines: list[Line], at: int) -> bool:
     start, end = lines[at + 1]
     return (
-        end - start >= 3
-        and text[start] in "=-"
+        text.startswith(("===", "---"), start)
         and _UNDERLINE.match(text, start, end) is not None
         and lines[at][1] - lines[at][0] <= 100
     )

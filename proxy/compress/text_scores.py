@@ -121,25 +121,30 @@ def by_ends(count: int) -> list[float]:
 
 
 _DIGIT = re.compile(r"\d")
+_DEEP = 200
+"""Spans of one block that are looked at."""
 
 
 def by_place(spans: Sequence[Span], texts: Sequence[str]) -> list[float]:
     """Without a query: headings with what follows them, the beginning, numbers, the end."""
     count = len(spans)
-    result = [0.0] * count
+    result = [0.6 / (1 + index) + 0.4 / (count - index) for index in range(count)]
     blocks = spans[-1].block + 1 if spans else 0
     block = -1
-    place = 0
-    for index, (span, text) in enumerate(zip(spans, texts, strict=True)):
-        place = place + 1 if span.block == block else 0
-        block = span.block
-        score = 1.0 / (1 + place)
+    first = 0
+    below_heading = False
+    for index, span in enumerate(spans):
+        if span.block != block:
+            block, first = span.block, index
+        elif index - first > _DEEP:
+            continue  # all that could be added is less than what tells the others apart
         if span.kind is SpanKind.HEADING:
             score = 1.6 - 0.15 * len(span.needs)
-        elif index and spans[index - 1].kind is SpanKind.HEADING:
-            score += 0.5
-        score += 0.6 / (1 + index) + 0.4 / (count - index)
-        if place and _DIGIT.search(text, 0, 200):
-            score += 0.15
-        result[index] = score + 0.1 * (1 - block / max(1, blocks))
+            below_heading = True
+        else:
+            score = 1.0 / (1 + index - first) + (0.5 if below_heading else 0)
+            if index > first and _DIGIT.search(texts[index], 0, 200):
+                score += 0.15
+            below_heading = False
+        result[index] += score + 0.1 * (1 - block / blocks)
     return result
