@@ -7,14 +7,13 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol, cast
+from typing import Protocol
 
 from config.problem import errors_in
 from config.store import Applied, Rejected
 from proxy.answer_model import (
     HeldDetail,
     HeldList,
-    HeldTotals,
     SavingsView,
     WhatIf,
     WhatIfQuery,
@@ -95,9 +94,6 @@ class AnswerService(Protocol):
         ...
 
 
-_NO_ANSWERS = "this station keeps no answers"
-
-
 class EngineService:
     """Implements `proxy.operator.StationService` over an engine, on the engine's loop."""
 
@@ -139,7 +135,7 @@ class EngineService:
                 withheld,
                 problems,
                 engine.store.loaded_at,
-                [text for text in (recorder.problem, engine.http_problem) if text],
+                [text for text in self._troubles() if text],
                 now,
             ),
             unrecorded_calls=recorder.unrecorded,
@@ -178,22 +174,15 @@ class EngineService:
 
     async def held(self, limit: int) -> HeldList:
         """Held answers, used last first."""
-        answers = self._answers()
-        if answers is None:
-            return HeldList(HeldTotals(0, 0, 0, 0, 0), ())
-        return await answers.held(max(1, min(limit, 10_000)))
+        return await self._answers.held(max(1, min(limit, 10_000)))
 
     async def held_answer(self, key: str) -> HeldDetail | None:
         """One held answer with its text."""
-        answers = self._answers()
-        return None if answers is None else await answers.held_answer(key)
+        return await self._answers.held_answer(key)
 
     async def what_if(self, query: WhatIfQuery) -> WhatIf:
         """A recorded call's answer under other settings."""
-        answers = self._answers()
-        if answers is None:
-            return WhatIf(query.call_id, "", "", "", 0, "", None, (), f"{_NO_ANSWERS}.")
-        return await answers.what_if(query)
+        return await self._answers.what_if(query)
 
     async def execute(self, command: Command) -> CommandResult:
         """Do what a person asked."""
@@ -239,26 +228,29 @@ class EngineService:
         upstream.reconnect()
         return CommandResult(True, f"upstream {name} is being started anew")
 
-    def _answers(self) -> AnswerService | None:
-        """``None`` on an engine that relays only."""
-        return cast("AnswerService | None", getattr(self._engine, "answers", None))
+    def _troubles(self) -> tuple[str, ...]:
+        engine = self._engine
+        return (
+            engine.recorder.problem,
+            engine.answers.held_store.problem,
+            engine.feedback.problem,
+            engine.http_problem,
+        )
+
+    @property
+    def _answers(self) -> AnswerService:
+        return self._engine.answers
 
     def _clear_cache(self, upstream: str, tool: str) -> CommandResult:
-        answers = self._answers()
-        if answers is None:
-            return CommandResult(False, _NO_ANSWERS)
         if upstream and upstream not in self._engine.router.upstreams:
             return CommandResult(False, f"there is no upstream {upstream}")
-        dropped = answers.clear_cache(upstream, tool)
+        dropped = self._answers.clear_cache(upstream, tool)
         whose = f" of {'/'.join(filter(None, (upstream, tool)))}" if upstream or tool else ""
         count = "no kept answer" if not dropped else f"{dropped:,} kept answer{'s'[: dropped != 1]}"
         return CommandResult(True, f"{count}{whose} {'were' if dropped > 1 else 'was'} forgotten")
 
     async def _drop_held(self, key: str) -> CommandResult:
-        answers = self._answers()
-        if answers is None:
-            return CommandResult(False, _NO_ANSWERS)
-        if await answers.drop_held(key):
+        if await self._answers.drop_held(key):
             return CommandResult(True, f"the held answer {key} is deleted")
         return CommandResult(False, f"no answer is held under {key}; look with: mms held")
 

@@ -1,11 +1,10 @@
-"""What operators see and do about answers, through the service, with and without a pipeline."""
+"""What operators see and do about answers, through the service."""
 
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -50,15 +49,13 @@ class Recorder:
         return SAVINGS if days == 0 else SavingsView((), days, "o200k_base")
 
 
-def service_of(answers: Answers | None) -> EngineService:
-    parts: dict[str, Any] = {
-        "recorder": Recorder(),
-        "router": SimpleNamespace(upstreams={"files": object()}),
-        "paths": SimpleNamespace(config_file=Path("config.toml")),
-    }
-    if answers is not None:
-        parts["answers"] = answers
-    return EngineService(cast("Engine", SimpleNamespace(**parts)), cast("SettingsEditor", None))
+def service_of(answers: Answers) -> EngineService:
+    parts = SimpleNamespace(
+        recorder=Recorder(),
+        router=SimpleNamespace(upstreams={"files": object()}),
+        answers=answers,
+    )
+    return EngineService(cast("Engine", parts), cast("SettingsEditor", None))
 
 
 def test_the_ledger_held_answers_and_trials_pass_through() -> None:
@@ -104,15 +101,3 @@ def test_what_does_not_exist_is_refused() -> None:
     refused = asyncio.run(service.execute(DropHeld("0" * 16)))
     assert not refused.ok
     assert "mms held" in refused.message
-
-
-def test_a_relay_without_a_pipeline_holds_nothing_and_says_so() -> None:
-    async def run() -> None:
-        service = service_of(None)
-        assert (await service.held(5)).answers == ()
-        assert await service.held_answer(KEY) is None
-        assert (await service.what_if(WhatIfQuery(1))).problem
-        assert not (await service.execute(ClearCache())).ok
-        assert not (await service.execute(DropHeld(KEY))).ok
-
-    asyncio.run(run())
