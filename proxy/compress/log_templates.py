@@ -11,13 +11,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 _DELETED = b"0123456789abcdefABCDEF \t\r"
 _DELIMITERS = bytes(32 if byte in b" \t=:,;()[]{}\"'/|<>-\r\n" else byte for byte in range(256))
+_KEEP_LINES = bytes(10 if byte == 10 else _DELIMITERS[byte] for byte in range(256))
 _UNITS = b"ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ%"
 """Letters that may follow a number without making it something else than a number."""
 _FEW_FORMS = 64
 """So many forms are templates as they are."""
+_START = 4096
+"""Bytes of a line that are cut into words to compare it with others."""
+_FREQUENT = 4
+_LINES_PER_FORM = 8
+"""With so many lines per form, forms are templates as they are."""
+_SHARES = (100, 20, 6, 3)
+"""A common word stands in at least one of so many forms; tried in turn."""
+_LARGE_SHARE = 3
+_LONE = 2
+_MOST_STRANGE = 40
 _LEAST_MEMBERS = 8
 """In smaller templates nothing is usual."""
 _MOST_COLUMNS = 160
@@ -34,52 +46,110 @@ class Unusual:
 
     line: int
     surprise: float
-    """How seldom: the share of the template's lines that are unlike it, 0 to 1, and above for numbers."""
+    """How seldom: below 1 for words, the closer to it the fewer others there are in more lines; 1 and above
+    for numbers that are far from the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Indexes of lines that are alike. Both partitions are in order of appearance."""
+    """Indexes of lines that are alike. Groups are in the order of appearance."""
 
     forms: list[list[int]]
     """Lines that differ in digits and hexadecimal letters only."""
     templates: list[list[int]]
-    """Forms that differ in rare words are one template."""
+    """Forms, or where nearly every line has a form of its own, lines with the same common words."""
+    lone: list[int]
+    """Lines unlike all others in their number of words or the most common ones."""
+    strange: list[int]
+    """Lines with words that no other line has, where that is not usual; the strangest first."""
 
 
 def group(data: bytes) -> Groups:
-    """The lines of ``data`` (UTF-8, split at line feeds) by form and by template."""
+    """The lines of ``data`` (UTF-8, split at line feeds), grouped."""
     forms: dict[bytes, list[int]] = {}
-    for index, form in enumerate(data.translate(None, _DELETED).split(b"\n")):
+    bare = data.translate(None, _DELETED).split(b"\n")
+    for index, form in enumerate(bare):
         members = forms.get(form)
         if members is None:
             forms[form] = [index]
         else:
             members.append(index)
     found = list(forms.values())
-    return Groups(found, found if len(found) <= _FEW_FORMS else _merged(data, found))
-
-
-def _merged(data: bytes, forms: list[list[int]]) -> list[list[int]]:
-    """Forms that differ in rare words only become one."""
+    if len(found) <= _FEW_FORMS:
+        return Groups(found, found, [], [])
     lines = data.split(b"\n")
-    words = [lines[members[0]][:4096].translate(_DELIMITERS).split() for members in forms]
-    usual = Counter[bytes]()
-    for line_words in words:
-        usual.update(line_words)
-    least = max(4, len(forms) // 100)
-    fixed = {word for word, count in usual.items() if count >= least and word.isalpha()}
-    templates: dict[tuple[object, ...], list[int]] = {}
+    text = b"\n".join([lines[members[0]][:_START] for members in found])
+    words = [line.split() for line in text.translate(_KEEP_LINES).split(b"\n")]
+    counts = Counter(chain.from_iterable(words))
+    strange = _strange(found, words, counts)
+    if len(found) * _LINES_PER_FORM <= len(bare):
+        shapes = _with_common(found, words, _common(counts, len(found) // _LARGE_SHARE))
+        return Groups(found, found, _lone(shapes), strange)
+    templates = _with_common(found, words, _telling(words, counts))
+    return Groups(found, templates, _lone(templates), strange)
+
+
+def _common(counts: Counter[bytes], least: int) -> set[bytes]:
+    """Words, not numbers, that stand in so many forms at least."""
+    least = max(least, _FREQUENT)
+    return {word for word, count in counts.items() if count >= least and word.isalpha()}
+
+
+def _telling(words: Sequence[list[bytes]], counts: Counter[bytes]) -> set[bytes]:
+    """The common words by which lines fall into few templates; as many of them as possible.
+
+    Where a small vocabulary is mixed at will, too many common words would tell every line apart.
+    """
+    sample = words[:: -(-len(words) // _SAMPLE)]
+    for share in _SHARES:
+        common = _common(counts, len(words) // share)
+        if len({(len(line), *filter(common.__contains__, line)) for line in sample}) * 4 <= len(
+            sample
+        ):
+            return common
+    return set()
+
+
+def _with_common(
+    forms: Sequence[list[int]], words: Sequence[list[bytes]], common: set[bytes]
+) -> list[list[int]]:
+    """Forms of as many words that have the same common ones."""
+    found: dict[tuple[object, ...], list[int]] = {}
     for members, line_words in zip(forms, words, strict=True):
-        key = (len(line_words), *filter(fixed.__contains__, line_words))
-        found = templates.get(key)
-        if found is None:
-            templates[key] = list(members)
+        key = (len(line_words), *filter(common.__contains__, line_words))
+        same = found.get(key)
+        if same is None:
+            found[key] = list(members)
         else:
-            found.extend(members)
-    for members in templates.values():
+            same.extend(members)
+    for members in found.values():
         members.sort()
-    return list(templates.values())
+    return list(found.values())
+
+
+def _lone(groups: Sequence[Sequence[int]]) -> list[int]:
+    return [index for members in groups if len(members) <= _LONE for index in members]
+
+
+def _strange(
+    forms: Sequence[list[int]], words: Sequence[list[bytes]], counts: Counter[bytes]
+) -> list[int]:
+    """Lines with more words of their own than lines usually have here."""
+    own = {
+        word
+        for word, count in counts.items()
+        if count == 1
+        and (word.isalpha() or word[0] > 127)
+        and len(word.translate(None, _DELETED)) > 1
+    }
+    if not own:
+        return []
+    owned = [len(own.intersection(line_words)) for line_words in words]
+    usual = sorted(owned)[len(owned) // 2]
+    found = [
+        (-count, members[0]) for count, members in zip(owned, forms, strict=True) if count > usual
+    ]
+    return [line for _, line in sorted(found)[:_MOST_STRANGE]]
 
 
 def unusual(lines: Sequence[bytes], members: Sequence[int]) -> list[Unusual]:
@@ -127,33 +197,32 @@ def _aligned(joined: bytes, rows: Sequence[int]) -> tuple[list[int], list[bytes]
     return kept, cells, width, outside[:_PER_COLUMN]
 
 
-_KEEP_LINES = bytes(10 if byte == 10 else _DELIMITERS[byte] for byte in range(256))
-
-
 def _look(column: list[bytes], rows: Sequence[int], found: dict[int, float]) -> None:
     """Note the rows whose value is rare in the column, or far from its other numbers."""
     count = len(column)
     if column[0] == column[-1] and column.count(column[0]) == count:
         return
-    values = Counter(column)
-    if len(values) * 2 < count or len(values) <= 3:
+    sample = column[:: -(-count // _SAMPLE)]
+    if len(set(sample)) * 2 <= len(sample) or len(sample) < _SAMPLE // 4:
+        values = Counter(column)
         rare = [value for value, times in values.items() if times <= max(1, count // 1000)]
         if 0 < len(rare) <= max(_PER_COLUMN, count // 500):
             for value in rare[:_PER_COLUMN]:
-                _note(found, rows[column.index(value)], 1 - values[value] / count)
+                _note(found, rows[column.index(value)], 1 - len(values) * values[value] / count)
             return
         if len(rare) == 0:
             return
-    _look_at_numbers(column, rows, found)
+    _look_at_numbers(column, sample, rows, found)
 
 
-def _look_at_numbers(column: list[bytes], rows: Sequence[int], found: dict[int, float]) -> None:
+def _look_at_numbers(
+    column: list[bytes], sample: list[bytes], rows: Sequence[int], found: dict[int, float]
+) -> None:
     count = len(column)
-    step = max(1, count // _SAMPLE)
     try:
-        sample = sorted([float(value.rstrip(_UNITS)) for value in column[::step]])
-        median = sample[len(sample) // 2]
-        spread = sorted([abs(value - median) for value in sample])[len(sample) // 2] * 1.4826
+        known = sorted([float(value.rstrip(_UNITS)) for value in sample])
+        median = known[len(known) // 2]
+        spread = sorted([abs(value - median) for value in known])[len(known) // 2] * 1.4826
         if not 0 < spread < 1e300:
             return
         # Letters stand behind their number in the sample; elsewhere they may not, and are dropped.

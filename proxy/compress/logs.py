@@ -20,17 +20,17 @@ from proxy.compress.ranking import MAX_QUERY, scores
 from proxy.compress.words import query_terms
 
 _ALARM_WORDS = """
-fatal panic critical emerg traceback exception error fail severe abort segfault killed out_of_memory oom
-corrupt refused denied unreachable timed_out timeout fehler erreur errore fallo
-ошибк 錯誤 错误 失败 エラー 오류
+err fail exception fatal panic critical traceback abort refused denied timeout timed_out unreachable
+corrupt killed severe out_of_memory segfault fehler ошибк 錯誤 错误 失败 エラー 오류
 """
 _ALARMS = tuple(word.replace("_", " ").encode() for word in _ALARM_WORDS.split())
+"""Quick to look for. A line with one of these is read to know whether something bad happened."""
 _GRAVE = re.compile(
     r"\b(?:FATAL|[Ff]atal|PANIC|panic|CRITICAL|EMERG|Traceback|SEVERE|segfault|[Oo]ut of memory|OOM)\b"
 )
 _SERIOUS = re.compile(
     r"\b(?:[Ee]rror|ERROR|ERR|[Ff]ailed|FAILED|[Ff]ailure|FAIL|[A-Za-z]*(?:Exception|Error))\b|\bE/|^E\d{4} "
-    r"|ошибк|錯誤|错误|失败|エラー|오류|Fehler|[Ee]rreur",
+    r"|ошибк|錯誤|错误|失败|エラー|오류|Fehler|[Ee]rr(?:eur|ore)",
 )
 _HARMLESS = re.compile(
     r"\b(?:0|no|zero|without|any|ignoring|ignored|recovered from) (?:[a-z]+ )?"
@@ -45,6 +45,8 @@ _FRAME = re.compile(
 )
 _START = 400
 """Characters at the beginning of a line that tell whether it is a stack frame."""
+_READ = 1000
+"""Characters of a line that are read to know how bad it is."""
 _MOST_FRAMES = 40
 _RARE = 2
 """Templates with so many lines or fewer are shown whole."""
@@ -90,8 +92,8 @@ def extract_log(task: Task) -> Reduction | None:
         asked=_asked(task.query, task.text, lines),
         alarms=alarms,
         more_alarms=more_alarms,
-        odd=_odd(raw, frequent),
-        rare=_isolated_first([index for index in rare if lines[index].strip()]),
+        odd=_odd(raw, groups),
+        rare=_telling_first([index for index in rare if lines[index].strip()], groups),
         frequent=[members[end] for end in (0, -1) for members in frequent],
     )
     notes = {
@@ -166,20 +168,27 @@ def _frames(lines: Sequence[str], line: int) -> list[int]:
     return found
 
 
-def _odd(raw: Sequence[bytes], frequent: Sequence[Sequence[int]]) -> list[int]:
-    """Lines with unusual values; rare words and far numbers in turns, since neither is comparable."""
-    found = [one for members in frequent for one in log_templates.unusual(raw, members)]
+def _odd(raw: Sequence[bytes], groups: log_templates.Groups) -> list[int]:
+    """Unusual words in a column, far numbers, words of a line's own, in turns: they are not comparable."""
+    found = [one for members in groups.templates for one in log_templates.unusual(raw, members)]
     found.sort(key=lambda one: (-one.surprise, one.line))
-    numbers = [one.line for one in found if one.surprise >= 1]
     words = [one.line for one in found if one.surprise < 1]
-    return [line for _, line in _in_turns([(iter(words), 1), (iter(numbers), 1)])]
+    numbers = [one.line for one in found if one.surprise >= 1]
+    turns = [(iter(source), 1) for source in (words, groups.strange, numbers)]
+    return [line for _, line in _in_turns(turns)]
 
 
-def _isolated_first(lines: list[int]) -> list[int]:
-    """A rare line among frequent ones says more than one of a block, as at a program's start."""
-    lines.sort()
-    known = set(lines)
-    return sorted(lines, key=lambda line: ((line - 1 in known) + (line + 1 in known), line))
+def _telling_first(rare: list[int], groups: log_templates.Groups) -> list[int]:
+    """Rare lines: unlike all others first, then with words of their own, then those that stand alone.
+
+    One rare line among frequent ones says more than one of a block, as at a program's start.
+    """
+    known = set(rare)
+    rank = dict.fromkeys(groups.strange, 2)
+    rank |= {line: rank.get(line, 3) - 2 for line in groups.lone}
+    return sorted(
+        rare, key=lambda line: (rank.get(line, 3), (line - 1 in known) + (line + 1 in known), line)
+    )
 
 
 def _alarms(
@@ -200,11 +209,15 @@ def _alarms(
 
 def _suspects(raw: Sequence[bytes], forms: Sequence[list[int]]) -> list[list[int]]:
     """Forms that contain an alarming word, in order."""
-    lowered = [raw[members[0]].lower() for members in forms]
-    text = b"\n".join(lowered)
-    ends = list(accumulate([len(line) + 1 for line in lowered]))
+    first = [raw[members[0]] for members in forms]
+    text = b"\n".join(first).lower()
+    ends = list(accumulate(map(len, first), lambda end, size: end + size + 1, initial=0))
+    ends = ends[1:]
     found: set[int] = set()
+    plain = text.isascii()
     for word in _ALARMS:
+        if plain and not word.isascii():
+            continue
         at = text.find(word)
         while at >= 0:
             line = bisect_right(ends, at)
@@ -214,14 +227,13 @@ def _suspects(raw: Sequence[bytes], forms: Sequence[list[int]]) -> list[list[int
 
 
 def _gravity(line: str) -> int:
-    """0: nothing happened; 2: an error; 3: the end of something."""
-    head = line[:2000]
-    if _SERIOUS.search(head) is None and _GRAVE.search(head) is None:
-        return 1 if not _HARMLESS.search(head) else 0
+    """0: nothing happened; 1: perhaps something; 2: an error; 3: the end of something."""
+    head = line[:_READ]
+    worst = 3 if _GRAVE.search(head) is not None else 2 if _SERIOUS.search(head) is not None else 1
+    if _HARMLESS.search(head) is None:
+        return worst
     bare = _HARMLESS.sub("", head)
-    if _GRAVE.search(bare) is not None:
-        return 3
-    return 2 if _SERIOUS.search(bare) is not None else 0
+    return 3 if _GRAVE.search(bare) is not None else 2 if _SERIOUS.search(bare) is not None else 0
 
 
 def _spread(lines: Sequence[int], most: int) -> Sequence[int]:
