@@ -13,6 +13,8 @@ from proxy import wire
 from proxy.answer import ParsedAnswer, parse_answer
 from proxy.answer_model import FactCounts, Variant
 from proxy.compress.detect import detect
+from proxy.compress.lossless_json import NotEncodable, decode
+from proxy.compress.lossless_log import unfold_log
 from proxy.compress.model import JSON_TYPES, ContentType, Gauge
 from proxy.facts import Fact, all_retained, facts_of, judge
 from proxy.jobs import Compared, Reduced, ReduceJob, WhatIfJob
@@ -114,14 +116,14 @@ def _variant(
             milliseconds,
         )
     answer = parse_answer(reduced.body)
-    text = _joined(_texts(answer))
+    texts = _texts(answer)
     return Variant(
         reduced.strategy,
         strategy.value,
         job.budget,
         _tokens(answer, gauge),
-        text[:SHOWN_LIMIT],
-        _judged(facts, text, reduced.strategy, held=bool(reduced.key)),
+        _joined(texts)[:SHOWN_LIMIT],
+        _judged(facts, texts, reduced.strategy, held=bool(reduced.key)),
         milliseconds,
     )
 
@@ -134,23 +136,35 @@ def _sent(job: WhatIfJob, facts: tuple[Fact, ...], gauge: Gauge) -> Variant | No
         answer = parse_answer(job.sent)
     except wire.MalformedMessage:
         return None
-    text = _joined(_texts(answer))
+    texts = _texts(answer)
     strategy = job.sent_strategy or Compression.NONE.value
     return Variant(
         strategy,
         strategy,
         job.budget,
         _tokens(answer, gauge),
-        text[:SHOWN_LIMIT],
-        _judged(facts, text, strategy, held=True),
+        _joined(texts)[:SHOWN_LIMIT],
+        _judged(facts, texts, strategy, held=True),
         0.0,
     )
 
 
-def _judged(facts: tuple[Fact, ...], text: str, strategy: str, *, held: bool) -> FactCounts:
+def _judged(facts: tuple[Fact, ...], texts: list[str], strategy: str, *, held: bool) -> FactCounts:
     if strategy == Compression.LOSSLESS.value:
-        return all_retained(facts)  # it is only used after it was decoded and compared
-    return judge(facts, text, None, held_whole=held)
+        if len(texts) == 1:
+            return all_retained(facts)  # it is only used after it was decoded and compared
+        texts = [_rebuilt(text) for text in texts]  # the strategy is that of the largest text
+    return judge(facts, _joined(texts), None, held_whole=held)
+
+
+def _rebuilt(text: str) -> str:
+    """What a lossless form stands for; any other text as it is."""
+    try:
+        if text[:1] == "{":
+            return decode(text).decode("utf-8", "surrogatepass")
+        return unfold_log(text)
+    except (NotEncodable, wire.MalformedMessage, ValueError):
+        return text
 
 
 def _texts(answer: ParsedAnswer) -> list[str]:

@@ -8,8 +8,10 @@ import pytest
 
 from config.schema import Compression
 from proxy.answer import key_of_bytes
+from proxy.compress.lossless_json import encode, parse
 from proxy.compress.model import CharacterGauge, ContentType, Gauge
 from proxy.jobs import Reduced, ReduceJob, WhatIfJob
+from proxy.pipeline import reduce_answer
 from proxy.what_if import compare, strategies_for
 
 TEXT = "".join(f"name{n}: {n * 7}\n" for n in range(200)) + "fatal: no space left\n"
@@ -115,6 +117,40 @@ def test_every_type_has_strategies_and_none_twice(content: ContentType) -> None:
     assert not {Compression.NONE, Compression.DELTA, Compression.LLM_SUMMARY} & set(chosen)
 
 
+def test_a_lossless_form_beside_another_text_is_judged_by_what_it_stands_for() -> None:
+    rows = json.dumps([{"id": n * 7, "name": f"row {n}", "team": "search"} for n in range(80)])
+    result = {"content": [{"type": "text", "text": text} for text in (rows, "port: 8080")]}
+
+    def folded(job: ReduceJob, gauge: Gauge) -> Reduced:
+        small = encode(parse(rows.encode())).decode()
+        sent = {"content": [{"type": "text", "text": text} for text in (small, "por")]}
+        return Reduced(json.dumps(sent).encode(), "lossless", key_of_bytes(job.body))
+
+    job = WhatIfJob(json.dumps(result).encode(), ("lossless",), 1_000)
+    facts = compare(job, CharacterGauge(), folded).variants[0].facts
+    assert facts.total == 81
+    assert facts.missing_examples == ("port: 8080",)
+
+
 def test_an_unknown_strategy_is_refused() -> None:
     with pytest.raises(ValueError, match="zip"):
         compare(_job(strategies=("zip",)), CharacterGauge(), _halved)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT * 3,
+        json.dumps([{"id": n * 7, "path": f"/srv/data/{n}.json"} for n in range(300)]),
+        "".join(f"2026-01-01 10:00:{n % 60:02} INFO request {n} took {n} ms\n" for n in range(300)),
+        "# Title\n\n" + "".join(f"## Part {n}\n\nIt took {n} seconds.\n\n" for n in range(150)),
+    ],
+    ids=["lines", "json", "log", "markdown"],
+)
+def test_with_the_real_stages_every_variant_fits_and_nothing_is_lost(text: str) -> None:
+    found = compare(_job(text, ()), CharacterGauge(), reduce_answer)
+    assert found.variants
+    for variant in found.variants:
+        assert variant.tokens <= 1_000, variant.asked
+        assert variant.facts.lost == 0, variant.asked
+        assert variant.facts.retained + variant.facts.recoverable == variant.facts.total > 0

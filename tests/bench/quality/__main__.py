@@ -96,7 +96,7 @@ class Report:
             found = self.bench.single(case, DEFAULT_BUDGET)
             rows.append({"case": case.name} | {name: _mark(hit) for name, hit in found.items()})
         self.tables.append(Table(f"Hard on purpose, {DEFAULT_BUDGET:,} tokens", rows))
-        self.shape(cases, [DEFAULT])
+        self.shape(cases, [DEFAULT, Budget(0.05)])
 
     def ablation(self, cases: Sequence[Case], budget: Budget) -> None:
         """The same cases with less and less to go by."""

@@ -184,9 +184,11 @@ def readable(output: Output) -> str:
     """What a reader of the answer can know: a lossless form decoded."""
     if output.strategy != "lossless":
         return output.text
-    if output.text.lstrip()[:1] in {"{", "["}:
-        return lossless_json.decode(output.text).decode("utf-8", "surrogatepass")
-    return unfold_log(output.text)
+    if output.text.lstrip()[:1] not in {"{", "["}:
+        return unfold_log(output.text)
+    if not lossless_json.legend(output.text):
+        return output.text  # only the white space is gone
+    return lossless_json.decode(output.text).decode("utf-8", "surrogatepass")
 
 
 def minified(text: str) -> str:
