@@ -304,6 +304,8 @@ def _item(builder: _Builder, lines: list[Line], at: int) -> int:
 
 
 def _indent(text: str, start: int, end: int) -> int:
+    if text[start] not in " \t":
+        return 0
     return end - start - len(text[start:end].lstrip())
 
 
