@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import selectors
 import shutil
 import subprocess
@@ -43,9 +44,12 @@ def interpreter(chosen: str, root: Path) -> str:
     ready = root / FOLDER / "ready"
     if ready.is_file() and ready.read_text("utf-8").split() == list(PACKAGES):
         return str(python)
-    base = next(filter(None, map(_usable, _INTERPRETERS)), None)
+    base = next(filter(_usable, _candidates()), None)
     if base is None:
-        raise PeerProblem(f"none of {', '.join(_INTERPRETERS)} is there; memtomem-stm needs one")
+        raise PeerProblem(
+            f"memtomem-stm needs one of {', '.join(_INTERPRETERS)} and none runs; "
+            "name an interpreter that has the peers with --peer-python"
+        )
     for command in (
         [base, "-m", "venv", "--clear", str(root / FOLDER)],
         [str(python), "-m", "pip", "install", "-q", *PACKAGES],
@@ -63,13 +67,19 @@ def interpreter(chosen: str, root: Path) -> str:
     return str(python)
 
 
-def _usable(name: str) -> str | None:
+def _candidates() -> list[str]:
+    """On the path, else where pyenv keeps what it does not put there."""
+    found = [path for name in _INTERPRETERS if (path := shutil.which(name)) is not None]
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    for version in ("3.12", "3.13"):
+        found += [str(path) for path in sorted(pyenv.glob(f"{version}.*/bin/python"))]
+    return found
+
+
+def _usable(path: str) -> bool:
     """A version manager's shim may be there for a version that is not."""
-    path = shutil.which(name)
-    if path is None:
-        return None
     found = subprocess.run([path, "-c", "import venv, ensurepip"], capture_output=True, check=False)
-    return path if found.returncode == 0 else None
+    return found.returncode == 0
 
 
 class Peer(AbstractContextManager["Peer"]):
