@@ -1,4 +1,4 @@
-"""Command line of the measurements: ``python -m tests.bench [relay|startup|reload|console|all] [--json]``."""
+"""The measurements: ``python -m tests.bench [relay|answers|startup|reload|console|all] [--json]``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import platform
 import sys
 from collections.abc import Awaitable, Callable
 
-from tests.bench import console_open, relay, reload, startup
+from tests.bench import answers, console_open, relay, reload, startup
 from tests.bench.report import Table, as_json, as_markdown
 
 SUITES: dict[str, Callable[[int], Awaitable[list[Table]]]] = {
     "relay": relay.run,
+    "answers": answers.run,
     "startup": startup.run,
     "reload": reload.run,
     "console": console_open.run,

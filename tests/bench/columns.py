@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.bench.driver import Channel, open_program, open_socket
-from tests.support.stations import MMS, Station, cleaned_up, new_station, program
+from tests.support.stations import MMS, RELAY_ONLY, Station, cleaned_up, new_station, program
 
 UPSTREAM = [sys.executable, str(Path(__file__).with_name("fast_upstream.py"))]
 RELAY = [sys.executable, "-m", "tests.bench.sdk_relay", *UPSTREAM]
@@ -92,9 +92,9 @@ async def _on_pipes(
 
 
 @contextlib.contextmanager
-def station(home: Path) -> Iterator[Station]:
-    """A running station in front of the fast upstream."""
-    made = new_station(home, program("up", UPSTREAM))
+def station(home: Path, settings: str = RELAY_ONLY) -> Iterator[Station]:
+    """A running station in front of the fast upstream; by itself it passes on what comes."""
+    made = new_station(home, settings + program("up", UPSTREAM))
     with cleaned_up(made):
         made.start()
         yield made

@@ -34,10 +34,11 @@ async def run(rounds: int) -> list[Table]:
             await stack.enter_async_context(columns.socket(running, 16)),
             await stack.enter_async_context(columns.bridge(running)),
         ]
-        return [await _table(load, compared, rounds) for load in LOADS]
+        return [await compare(load, compared, rounds) for load in LOADS]
 
 
-async def _table(load: Load, compared: Sequence[Column], rounds: int) -> Table:
+async def compare(load: Load, compared: Sequence[Column], rounds: int) -> Table:
+    """The same load on every way, the first one being the reference."""
     durations: dict[str, list[float]] = {column.name: [] for column in compared}
     elapsed: dict[str, list[float]] = {column.name: [] for column in compared}
     cpu: dict[str, float] = {column.name: 0.0 for column in compared}

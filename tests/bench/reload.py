@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.bench import columns
 from tests.bench.driver import Channel, Load, measure, open_socket
 from tests.bench.report import Row, Table
-from tests.support.stations import Station, program
+from tests.support.stations import RELAY_ONLY, Station, program
 
 LOAD = Load("echo", "echo", {"text": "a" * 200}, 4, 2000)
 
@@ -45,7 +45,9 @@ async def run(rounds: int) -> list[Table]:
 
 async def _edit(station: Station, channel: Channel, number: int) -> float:
     """Add an upstream; returns the seconds until its tools are listed."""
-    config = program("up", columns.UPSTREAM) + program(f"new{number}", columns.UPSTREAM)
+    config = (
+        RELAY_ONLY + program("up", columns.UPSTREAM) + program(f"new{number}", columns.UPSTREAM)
+    )
     wanted = f'"new{number}__echo"'.encode()
     started = time.perf_counter()
     station.write(config)
