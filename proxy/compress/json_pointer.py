@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from proxy.compress.json_spans import Child, NotJson, children, escaped, root, unescaped
+from proxy.compress.json_spans import Child, NotJson, children, escaped, root, skip, unescaped
 from proxy.compress.notices import plural
 from proxy.compress.titles import nearest, quote
 
@@ -49,6 +49,8 @@ def find_value(text: str, pointer: str) -> tuple[int, int] | str:
     """
     try:
         value = _Value(text, *root(text), "json:")
+        if value.opening not in "[{" and skip(text, value.start) != value.end:
+            raise NotJson
         steps = pointer.removeprefix("/").split("/") if pointer else []
         if pointer == "/" and not any(child.key == "" for child in _members(value)):
             steps = []  # strictly a member without a name; where there is none, the whole is meant

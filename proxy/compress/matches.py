@@ -70,11 +70,12 @@ def find_matches(text: str, wanted: str, most: int = MOST_MATCHES) -> Matches:
         start, end, whole, searched = _surroundings(text, at, at + len(needle))
         if windows and start <= windows[-1].end:
             start = windows[-1].end
+            end = max(start, end)
         line += text.count("\n", counted, at)
         counted = at
         here = low.count(needle, at, searched)
-        first_line = line - text.count("\n", start, at)
-        last_line = first_line + text.count("\n", start, max(start, end - 1))
+        first_line = line - text.count("\n", start, at) + text.count("\n", at, start)
+        last_line = line + text.count("\n", at, max(at, end - 1))
         name = lines_id(first_line, last_line) if whole else f"chars:{start}-{end}"
         window = Window(start, end, number + 1, number + here, line, name)
         if windows and start == windows[-1].end:

@@ -6,17 +6,20 @@ are the text exactly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from config.schema import Compression
 from proxy.compress.cuts import fit_prefix, safe_start
-from proxy.compress.model import ContentType, Gauge, Reduction, Task
-from proxy.compress.notices import progressive_footer
+from proxy.compress.model import ContentType, Gauge, Reduction, Section, Task
+from proxy.compress.notices import MARK, progressive_footer
 from proxy.compress.sections import sections
 
 _SEARCHED_BACK = 5
 """A fifth of a chunk is given up for a good end."""
 _TITLES = 3
+_TITLES_SHARE = 0.1
+"""Of the budget; titles are a courtesy."""
 _ATTEMPTS = 12
 
 
@@ -40,15 +43,7 @@ def progressive(task: Task) -> Reduction | None:
     chunk = chunk_at(task.text, 0, len(task.text), task.key, task.budget, task.gauge)
     if chunk is None:
         return None
-    titles = _titles_after(task, chunk.end)
-    if titles:
-        # Titles are a courtesy: only when they take little of what the text needs.
-        room = task.budget - task.gauge.size(titles) - 8
-        titled = chunk_at(task.text, 0, len(task.text), task.key, room, task.gauge)
-        if room > task.budget * 0.8 and titled is not None:
-            footer = progressive_footer(0, titled.end, len(task.text), task.key, titles)
-            if task.gauge.size(titled.text + footer) <= task.budget:
-                chunk = Chunk(titled.text, titled.end, footer)
+    chunk = _titled(task, chunk) or chunk
     if len(chunk.whole) >= len(task.text):
         return None
     return Reduction(chunk.whole, Compression.PROGRESSIVE, task.gauge.size(chunk.footer))
@@ -107,11 +102,26 @@ def natural_end(text: str, start: int, end: int) -> int:
     return safe if safe > start else end
 
 
-def _titles_after(task: Task, end: int) -> str:
+def _titled(task: Task, chunk: Chunk) -> Chunk | None:
+    """The chunk with the titles of what comes after it; ``None`` when there are none or they cost much."""
     if task.content is not ContentType.MARKDOWN:
-        return ""
-    titles = [part.title for part in sections(task.text, task.content) if part.start >= end]
-    if not titles:
-        return ""
+        return None
+    parts = sections(task.text, task.content)
+    titles = _titles_after(parts, chunk.end)
+    cost = task.gauge.size(f"\n[Remaining: {titles}]") + 2
+    if not titles or cost > task.budget * _TITLES_SHARE:
+        return None
+    total = len(task.text)
+    shorter = chunk_at(task.text, 0, total, task.key, task.budget - cost, task.gauge)
+    if shorter is None:
+        return None
+    titles = _titles_after(parts, shorter.end)
+    footer = progressive_footer(0, shorter.end, total, task.key, titles)
+    titled = Chunk(shorter.text, shorter.end, footer)
+    return titled if task.gauge.size(titled.whole) <= task.budget else None
+
+
+def _titles_after(parts: Sequence[Section], end: int) -> str:
+    titles = [part.title for part in parts if part.start >= end]
     shown = ", ".join(f'"{title}"' for title in titles[:_TITLES])
-    return f"{shown}, \u2026 {len(titles) - _TITLES} more" if len(titles) > _TITLES else shown
+    return f"{shown}, {MARK} {len(titles) - _TITLES} more" if len(titles) > _TITLES else shown
