@@ -191,8 +191,9 @@ class Answers:
             request.upstream,
             request.tool,
         )
-        self.held_store.pin(request.session, outcome.key)
-        self._remember(request, outcome.key)
+        if request.session in self._sessions:  # the host may have left meanwhile
+            self.held_store.pin(request.session, outcome.key)
+            self._remember(request, outcome.key)
         return ShapedAnswer(
             outcome.body,
             request.body,
@@ -209,6 +210,7 @@ class Answers:
         self, session: int, key: str, offset: int, limit: int | None
     ) -> FetchedText:
         """The next chunk of a held text."""
+        self._memory(session)
         held = await asyncio.to_thread(self.held_store.get, key)
         if held is None:
             return _not_held(key)
@@ -218,6 +220,7 @@ class Answers:
 
     async def select(self, session: int, key: str, sections: tuple[str, ...]) -> FetchedText:
         """Sections of a held text."""
+        self._memory(session)
         held = await asyncio.to_thread(self.held_store.get, key)
         if held is None:
             return _not_held(key)
@@ -297,7 +300,8 @@ class Answers:
     async def _fetch(
         self, session: int, key: str, held: HeldBody, job: ReadJob | SelectJob
     ) -> FetchedText:
-        self.held_store.pin(session, key)
+        if session in self._sessions:
+            self.held_store.pin(session, key)
         outcome = await self._ask(job, JOB_SECONDS)
         if isinstance(outcome, Fetched):
             return FetchedText(outcome.text, outcome.is_error, held.upstream, held.tool)

@@ -52,7 +52,7 @@ from proxy.views import problem_view, transport_of, upstream_view
 from proxy.worker.client import Worker
 
 TICK_SECONDS = 0.1
-PREWARM_SECONDS = 1.0
+PREWARM_SECONDS = 0.3
 """The worker loads after what hosts wait for at the start; a long answer before that starts it, too."""
 SWITCH_SECONDS = 0.0005
 """How soon the recorder's and the screen's threads give way to a call; Python's default of 5 ms shows."""

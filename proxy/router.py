@@ -612,6 +612,8 @@ class Router:
             self._withdraw(call, {"reason": reason})
             self._record(call, Outcome.CANCELLED, "the host has left", b"")
         self._waiting_lists = [item for item in self._waiting_lists if item.session is not session]
+        if self._answers is not None:
+            self._answers.left(session.id)
 
     def _withdraw(self, call: HostCall, note: wire.Members) -> None:
         """Nobody wants this one any more; of identical calls the next one asks in its place."""

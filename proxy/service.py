@@ -232,6 +232,7 @@ class EngineService:
         engine = self._engine
         return (
             engine.recorder.problem,
+            _worker_problem(engine.worker.problem),
             engine.answers.held_store.problem,
             engine.feedback.problem,
             engine.http_problem,
@@ -272,3 +273,7 @@ class EngineService:
             keys = ", ".join(result.changes.needs_restart)
             return CommandResult(True, f"{done}; {keys} takes effect at the next start")
         return CommandResult(True, done)
+
+
+def _worker_problem(problem: str) -> str:
+    return f"Long answers are only cut for now: {problem}." if problem else ""
