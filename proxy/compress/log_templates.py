@@ -9,7 +9,7 @@ what is usual in it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -20,8 +20,6 @@ _UNITS = b"ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ%"
 """Letters that may follow a number without making it something else than a number."""
 _FEW_FORMS = 64
 """So many forms are templates as they are."""
-_START = 4096
-"""Bytes of a line that are cut into words to compare it with others."""
 _FREQUENT = 4
 _LINES_PER_FORM = 8
 """With so many lines per form, forms are templates as they are."""
@@ -62,6 +60,8 @@ class Groups:
     """Lines unlike all others in their number of words or the most common ones."""
     strange: list[int]
     """Lines with words that no other line has, where that is not usual; the strangest first."""
+    words: list[list[bytes]] | None = None
+    """Of every line, where lines had to be cut into words; then all lines of a template have as many."""
 
 
 def group(data: bytes) -> Groups:
@@ -77,16 +77,28 @@ def group(data: bytes) -> Groups:
     found = list(forms.values())
     if len(found) <= _FEW_FORMS:
         return Groups(found, found, [], [])
-    lines = data.split(b"\n")
-    text = b"\n".join([lines[members[0]][:_START] for members in found])
-    words = [line.split() for line in text.translate(_KEEP_LINES).split(b"\n")]
-    counts = Counter(chain.from_iterable(words))
-    strange = _strange(found, words, counts)
     if len(found) * _LINES_PER_FORM <= len(bare):
-        shapes = _with_common(found, words, _common(counts, len(found) // _LARGE_SHARE))
-        return Groups(found, found, _lone(shapes), strange)
-    templates = _with_common(found, words, _telling(words, counts))
-    return Groups(found, templates, _lone(templates), strange)
+        lines = data.split(b"\n")
+        words = _words(b"\n".join([lines[members[0]] for members in found]))
+        counts = Counter(chain.from_iterable(words))
+        shapes = _with_common(words, _common(counts, len(found) // _LARGE_SHARE))
+        lone = [
+            index
+            for shape in shapes
+            if len(shape) <= _LONE
+            for form in shape
+            for index in found[form]
+        ]
+        return Groups(found, found, lone, [found[form][0] for form in _strange(words, counts)])
+    words = _words(data)
+    counts = Counter(chain.from_iterable(words))
+    templates = _with_common(words, _telling(words, counts))
+    lone = [index for members in templates if len(members) <= _LONE for index in members]
+    return Groups(found, templates, lone, _strange(words, counts), words)
+
+
+def _words(data: bytes) -> list[list[bytes]]:
+    return [line.split() for line in data.translate(_KEEP_LINES).split(b"\n")]
 
 
 def _common(counts: Counter[bytes], least: int) -> set[bytes]:
@@ -110,70 +122,62 @@ def _telling(words: Sequence[list[bytes]], counts: Counter[bytes]) -> set[bytes]
     return set()
 
 
-def _with_common(
-    forms: Sequence[list[int]], words: Sequence[list[bytes]], common: set[bytes]
-) -> list[list[int]]:
-    """Forms of as many words that have the same common ones."""
+def _with_common(words: Sequence[list[bytes]], common: set[bytes]) -> list[list[int]]:
+    """Indexes of lines of as many words that have the same common ones."""
     found: dict[tuple[object, ...], list[int]] = {}
-    for members, line_words in zip(forms, words, strict=True):
-        key = (len(line_words), *filter(common.__contains__, line_words))
+    for index, line in enumerate(words):
+        key = (len(line), *filter(common.__contains__, line))
         same = found.get(key)
         if same is None:
-            found[key] = list(members)
+            found[key] = [index]
         else:
-            same.extend(members)
-    for members in found.values():
-        members.sort()
+            same.append(index)
     return list(found.values())
 
 
-def _lone(groups: Sequence[Sequence[int]]) -> list[int]:
-    return [index for members in groups if len(members) <= _LONE for index in members]
-
-
-def _strange(
-    forms: Sequence[list[int]], words: Sequence[list[bytes]], counts: Counter[bytes]
-) -> list[int]:
-    """Lines with more words of their own than lines usually have here."""
+def _strange(words: Sequence[list[bytes]], counts: Counter[bytes]) -> list[int]:
+    """Indexes of lines with more words of their own than lines usually have here."""
     own = {
         word
         for word, count in counts.items()
-        if count == 1
-        and (word.isalpha() or word[0] > 127)
-        and len(word.translate(None, _DELETED)) > 1
+        if count == 1 and (word.isalpha() or word[0] > 127) and word.translate(None, _DELETED)
     }
     if not own:
         return []
-    owned = [len(own.intersection(line_words)) for line_words in words]
+    owned = [len(own.intersection(line)) for line in words]
     usual = sorted(owned)[len(owned) // 2]
-    found = [
-        (-count, members[0]) for count, members in zip(owned, forms, strict=True) if count > usual
-    ]
-    return [line for _, line in sorted(found)[:_MOST_STRANGE]]
+    found = [(-count, index) for index, count in enumerate(owned) if count > usual]
+    return [index for _, index in sorted(found)[:_MOST_STRANGE]]
 
 
-def unusual(lines: Sequence[bytes], members: Sequence[int]) -> list[Unusual]:
-    """Lines of one template whose values stand out, the most surprising first."""
+def unusual(
+    lines: Sequence[bytes], members: Sequence[int], words: Sequence[list[bytes]] | None = None
+) -> list[Unusual]:
+    """Lines of one template whose values stand out, the most surprising first.
+
+    ``words``: of all lines, when all members have as many.
+    """
     if len(members) < _LEAST_MEMBERS:
         return []
-    rows = list(members)
-    joined = b"\n".join([lines[index] for index in rows])
-    cells = joined.translate(_DELIMITERS).split()
-    width, odd = divmod(len(cells), len(rows))
+    rows: Sequence[int] = members
     found: dict[int, float] = {}
-    if odd or len(lines[rows[0]].translate(_DELIMITERS).split()) != width:
-        rows, cells, width, outside = _aligned(joined, rows)
-        for index in outside:
-            found[index] = 1 - 1 / len(members)
+    columns: Iterable[Sequence[bytes]]
+    if words is not None:
+        columns = zip(*[words[index] for index in members], strict=True)
+        width = len(words[members[0]])
+    else:
+        joined = b"\n".join([lines[index] for index in members])
+        cells = joined.translate(_DELIMITERS).split()
+        width, odd = divmod(len(cells), len(members))
+        if odd or len(lines[members[0]].translate(_DELIMITERS).split()) != width:
+            rows, cells, width, outside = _aligned(joined, members)
+            found = dict.fromkeys(outside, 1 - 1 / len(members))
+        columns = (cells[column::width] for column in range(width))
     if len(rows) >= _LEAST_MEMBERS and width <= _MOST_COLUMNS:
-        for column in range(width):
-            _look(cells[column::width], rows, found)
-    ends = (
-        members[0],
-        members[-1],
-        rows[0],
-        rows[-1],
-    )  # shown anyway; and where a clock's digits change, they look unusual
+        for column in columns:
+            _look(column, rows, found)
+    # The ends are shown anyway; and where a clock's digits change, they look unusual.
+    ends = (members[0], members[-1], rows[0], rows[-1])
     return sorted(
         (Unusual(line, surprise) for line, surprise in found.items() if line not in ends),
         key=lambda one: (-one.surprise, one.line),
@@ -197,7 +201,7 @@ def _aligned(joined: bytes, rows: Sequence[int]) -> tuple[list[int], list[bytes]
     return kept, cells, width, outside[:_PER_COLUMN]
 
 
-def _look(column: list[bytes], rows: Sequence[int], found: dict[int, float]) -> None:
+def _look(column: Sequence[bytes], rows: Sequence[int], found: dict[int, float]) -> None:
     """Note the rows whose value is rare in the column, or far from its other numbers."""
     count = len(column)
     if column[0] == column[-1] and column.count(column[0]) == count:
@@ -216,7 +220,7 @@ def _look(column: list[bytes], rows: Sequence[int], found: dict[int, float]) -> 
 
 
 def _look_at_numbers(
-    column: list[bytes], sample: list[bytes], rows: Sequence[int], found: dict[int, float]
+    column: Sequence[bytes], sample: Sequence[bytes], rows: Sequence[int], found: dict[int, float]
 ) -> None:
     count = len(column)
     try:

@@ -170,7 +170,11 @@ def _frames(lines: Sequence[str], line: int) -> list[int]:
 
 def _odd(raw: Sequence[bytes], groups: log_templates.Groups) -> list[int]:
     """Unusual words in a column, far numbers, words of a line's own, in turns: they are not comparable."""
-    found = [one for members in groups.templates for one in log_templates.unusual(raw, members)]
+    found = [
+        one
+        for members in groups.templates
+        for one in log_templates.unusual(raw, members, groups.words)
+    ]
     found.sort(key=lambda one: (-one.surprise, one.line))
     words = [one.line for one in found if one.surprise < 1]
     numbers = [one.line for one in found if one.surprise >= 1]
