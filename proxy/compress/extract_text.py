@@ -19,6 +19,8 @@ from proxy.compress.text_render import SHORT, Rendered, render
 from proxy.compress.text_scores import by_ends, by_place, by_query
 from proxy.compress.text_select import Choice
 
+_REST = 0.001
+"""Weight of a place beside a relevance; both are about 0 to 20."""
 _ATTEMPTS = 8
 _ANNOUNCED_SHARE = 0.05
 """Of the budget, for full announcements of the largest gaps."""
@@ -60,18 +62,20 @@ def _order(task: Task, spans: Sequence[Span], texts: Sequence[str]) -> list[int]
     if task.is_error:
         scores = by_ends(len(spans))
     else:
-        scores = by_query(task.query, spans, texts) if task.query else []
-        if not any(scores):
-            scores = by_place(spans, texts)
+        scores = by_place(spans, texts)
+        if task.query:
+            found = by_query(task.query, spans, texts)
+            if any(found):  # what does not answer comes after what does, by its place
+                scores = [_REST * place + score for place, score in zip(scores, found, strict=True)]
     if task.content not in _NEVER_ODD:
         top = max(scores)
         room = _characters(task) * 0.5
-        found = must_keep(texts, strict=task.content in _WRITTEN_BY_PEOPLE)
-        for index in sorted(found, key=lambda index: (-found[index], -scores[index], index)):
+        kept = must_keep(texts, strict=task.content in _WRITTEN_BY_PEOPLE)
+        for index in sorted(kept, key=lambda index: (-kept[index], -scores[index], index)):
             room -= len(texts[index])
             if room < 0:
                 break
-            scores[index] += top * found[index]
+            scores[index] += top * kept[index]
     order = sorted(
         range(len(spans)), key=scores.__getitem__, reverse=True
     )  # stable: first ones first
@@ -143,7 +147,8 @@ class _Fit:
         gauge = self.task.gauge
         body, marks = gauge.sizes([rendered.text, "\n".join(rendered.own)])
         footer = self._footer(body, whole)
-        text = f"{rendered.text}\n{footer}" if footer else rendered.text
+        between = "" if rendered.text.endswith("\n") else "\n"
+        text = f"{rendered.text}{between}{footer}" if footer else rendered.text
         return text, gauge.size(text), marks + gauge.size(footer)
 
     def _footer(self, shown: int, whole: int) -> str:

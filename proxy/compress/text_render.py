@@ -11,11 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proxy.compress import notices
-from proxy.compress.model import Task
-from proxy.compress.segments import Span
+from proxy.compress.model import ContentType, Task
+from proxy.compress.segments import Span, SpanKind
 
 SHORT = f"[{notices.MARK}]"
 """A small gap."""
+_LONG = 4000
+"""Characters of a gap inside of one line, from which on ``lines:`` is no help."""
+_MARKUP = frozenset({ContentType.HTML, ContentType.XML})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ def render(task: Task, spans: Sequence[Span], kept: Sequence[int], announced: in
             line += text.count("\n", counted, spans[gap.first].start)
             counted = spans[gap.first].start
             through = line + text.count("\n", counted, spans[gap.last].end)
-            mark = _announcement(text, spans, gap, line, through)
+            mark = _announcement(text, task.content, spans, gap, line, through)
         parts.append(_placed(text, spans, before, after, mark))
         own.append(mark)
         previous = gap.last
@@ -107,12 +110,17 @@ def _begins_line(text: str, spans: Sequence[Span], index: int) -> bool:
     return index == 0 or "\n" in text[spans[index - 1].end : spans[index].start]
 
 
-def _announcement(text: str, spans: Sequence[Span], gap: _Gap, line: int, through: int) -> str:
+def _announcement(
+    text: str, content: ContentType, spans: Sequence[Span], gap: _Gap, line: int, through: int
+) -> str:
     whole = _begins_line(text, spans, gap.first) and (
         gap.last == len(spans) - 1 or _ends_line(text, spans, gap.last)
     )
     section = f"lines:{line}-{through}"
     if whole and through > line:
         return notices.gap(through - line + 1, "line", section)
-    count = gap.last - gap.first + 1
-    return notices.gap(count, spans[gap.first].kind.value if count > 1 else "part", section)
+    if through == line and spans[gap.last].end - spans[gap.first].start > _LONG:
+        section = ""  # a line so long brings back far too much
+    kind = spans[gap.first].kind
+    unit = kind.value if kind is SpanKind.SENTENCE and content not in _MARKUP else "part"
+    return notices.gap(gap.last - gap.first + 1, unit, section)

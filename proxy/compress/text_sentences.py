@@ -90,9 +90,16 @@ def _trimmed(
 
 
 def bounded(text: str, start: int, end: int, longest: int = MAX_SPAN) -> Iterator[tuple[int, int]]:
-    """``start`` to ``end`` in parts of at most ``longest`` characters (one more for a pair)."""
+    """``start`` to ``end`` in parts of at most ``longest`` characters (one more for a pair).
+
+    Cut at a line's end if possible, else at a space, else anywhere.
+    """
     while end - start > longest:
-        cut = text.rfind(" ", start + longest // 2, start + longest) + 1
+        cut = text.rfind("\n", start + longest // 4, start + longest) + 1
+        skipped = "\r\n"  # the next line keeps its indentation
+        if cut <= 0:
+            cut = text.rfind(" ", start + longest // 2, start + longest) + 1
+            skipped = None
         if cut <= 0:
             cut = start + longest
             if "\ud800" <= text[cut - 1] <= "\udbff" or text[cut] in "\u200d\ufe0f":
@@ -103,7 +110,7 @@ def bounded(text: str, start: int, end: int, longest: int = MAX_SPAN) -> Iterato
         if stop > start:
             yield start, stop
         start = cut
-        while start < end and text[start].isspace():
+        while start < end and (text[start] in skipped if skipped else text[start].isspace()):
             start += 1
     if start < end:
         yield start, end
