@@ -21,7 +21,7 @@ _PIECES = 512
 """Pieces in which a text is measured; sizes of parts are interpolated between them."""
 _LEAST_PIECE = 64
 """Characters."""
-_SHORT_TITLE = 32
+_SHORT_TITLE = 44
 _GROUPINGS = (24, 12, 6, 3, 1)
 _HINTED = 3
 _QUERIED_CHARACTERS = 2_000_000
