@@ -7,20 +7,29 @@ import json
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from config.schema import ProxySettings, Settings, UpstreamSettings
 from proxy import wire
+from proxy.answers import Answers
 from proxy.backchannel import Backchannel
+from proxy.compress.model import CharacterGauge
+from proxy.control_tools import FeedbackArguments
 from proxy.event_stream import EventFeed
 from proxy.fleet import Fleet
 from proxy.front import Front
+from proxy.jobs import Job, JobFailed, Outcome
 from proxy.links.link import LinkFailed, LinkListener, LinkLost
 from proxy.model import Transport, UpstreamState, UpstreamView
+from proxy.own_tools import OwnTools
+from proxy.pipeline import run
 from proxy.recorder import CallObservation
 from proxy.router import Router
 from proxy.session import Peer
 from proxy.store.catalogues import RememberedCatalogue
+from proxy.store.held import HeldStore
+from proxy.summary import SummaryFailed
 from proxy.upstream import Upstream
 
 Handler = Callable[[dict[str, Any]], Any]
@@ -123,6 +132,7 @@ class FakeLink:
 class FakeRecorder:
     def __init__(self) -> None:
         self.observed: list[CallObservation] = []
+        self.lists_sent: list[bytes] = []
         self._next = 0
 
     def next_call_id(self) -> int:
@@ -131,6 +141,45 @@ class FakeRecorder:
 
     def observe(self, observation: CallObservation) -> None:
         self.observed.append(observation)
+
+    def tool_list_sent(self, ours: bytes) -> None:
+        self.lists_sent.append(ours)
+
+
+class FakeWorker:
+    """Does jobs in this process, counting characters as tokens; can be told to hold or to fail them."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+        self.held: list[Callable[[], None]] = []
+        self.holds = False
+        self.fails = ""
+
+    def submit(self, job: Job, done: Callable[[Outcome], None], timeout_seconds: float) -> None:
+        self.jobs.append(job)
+        loop = asyncio.get_running_loop()
+
+        def do() -> None:
+            done(JobFailed(self.fails) if self.fails else run(job, CharacterGauge()))
+
+        if self.holds:
+            self.held.append(do)
+        else:
+            loop.call_soon(do)
+
+    def release(self) -> None:
+        """Do what was held."""
+        held, self.held, self.holds = self.held, [], False
+        for do in held:
+            do()
+
+
+class FakeFeedback:
+    def __init__(self) -> None:
+        self.reports: list[FeedbackArguments] = []
+
+    def report(self, feedback: FeedbackArguments, at: float) -> None:
+        self.reports.append(feedback)
 
 
 class FakeCatalogues:
@@ -222,13 +271,23 @@ class FakeHost:
 
 
 class FakeRelay:
-    """Front, router, backchannel and fleet over fake servers."""
+    """Front, router, backchannel and fleet over fake servers.
 
-    def __init__(self, **settings: Any) -> None:
+    With a folder for held texts, answers are shaped as in a station, by a fake worker.
+    """
+
+    def __init__(self, held: Path | None = None, **settings: Any) -> None:
         self.proxy = ProxySettings(**settings)
         self.settings = Settings(proxy=self.proxy)
         self.recorder = FakeRecorder()
-        self.router = Router(lambda: self.proxy, self.recorder, lambda text: False)
+        self.worker = FakeWorker()
+        self.feedback = FakeFeedback()
+        self.answers = None if held is None else self._answers(held)
+        self.router = Router(lambda: self.proxy, self.recorder, lambda text: False, self.answers)
+        if self.answers is not None:
+            self.router.own_tools = OwnTools(
+                self.answers, self.feedback, self._offered, self.recorder
+            )
         self.backchannel = Backchannel(self.router)
         self.catalogues = FakeCatalogues()
         self.feed = EventFeed()
@@ -243,6 +302,22 @@ class FakeRelay:
             _view,
             wire.raw({"name": "mms", "version": "0"}),
         )
+
+    def _answers(self, held: Path) -> Answers:
+        async def no_summary(*_: Any) -> str:
+            raise SummaryFailed("there is no model")
+
+        store = HeldStore(held / "held.sqlite3", 1 << 30)
+        return Answers(
+            lambda: self.proxy, store, self.worker, no_summary, lambda text: text, lambda _: None
+        )
+
+    def _offered(self) -> dict[str, frozenset[str]]:
+        tools = self.router.catalogue.tools.values()
+        return {
+            name: frozenset(tool.name for tool in tools if tool.upstream == name)
+            for name in self.servers
+        }
 
     async def _open(self, settings: UpstreamSettings, listener: LinkListener) -> FakeLink:
         return await self.servers[settings.name].open(settings, listener)
@@ -303,6 +378,8 @@ async def running(
         proxy=relay.proxy, upstreams={settings.name: settings for settings in wanted}
     )
     async with asyncio.TaskGroup() as group:
+        if relay.answers is not None:
+            relay.answers.start(group)
         helpers = relay.fleet.start(relay.settings, group)
         helpers.append(group.create_task(_ticking(relay)))
         try:
