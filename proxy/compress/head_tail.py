@@ -19,7 +19,7 @@ _CAUSE = re.compile(
     r"|Unhandled |Uncaught |The above exception|During handling of|-{3} End of inner|-+> )"
 )
 _NAMED = re.compile(
-    r"^\s*(?:[A-Za-z_][\w.$]*\.)?[A-Z]\w*(?:Error|Exception|Failure|Fault|Panic|Interrupt|Exit)\b"
+    r"^\s*(?:[A-Za-z_][\w.$]*\.)?(?:[A-Z]\w*)?(?:Error|Exception|Failure|Fault|Panic|Interrupt|Exit)\b"
 )
 _FEW_LINES = 8
 """Texts of fewer lines are cut by characters."""

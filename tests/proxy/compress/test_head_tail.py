@@ -55,6 +55,14 @@ def test_a_python_trace_keeps_its_last_line_though_more_follows() -> None:
     assert lines[-1] in found.text
 
 
+def test_a_javascript_error_in_the_middle_is_kept() -> None:
+    lines = [f"building part {i} of the page" for i in range(100)]
+    lines[60] = "Error: cannot find module 'left'"
+    found = reduced("\n".join(lines), 600)
+    assert found is not None
+    assert lines[60] in found.text
+
+
 def test_a_long_message_in_one_line_keeps_both_ends() -> None:
     text = "ENOENT: cannot open. " + "detail " * 3_000 + "exit code 17"
     found = reduced(text, 500)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,3 +91,51 @@ def test_nothing_is_unusual_in_usual_lines() -> None:
 def test_numbers_that_are_none_do_not_matter() -> None:
     lines = [f"a value={['nan', 'inf', '1e999', '3'][i % 4]} of {i}" for i in range(100)]
     assert unusual(lines) == []
+
+
+def mixed(count: int) -> list[str]:
+    """Lines of words mixed at will: hardly two are alike, and no word is rare."""
+    dice = random.Random(5)
+    words = [
+        f"{first}{second}"
+        for first in ("gil", "hor", "kit", "lus", "mip")
+        for second in ("no", "ry", "sto", "vum")
+    ]
+    return [
+        f"{i % 60:02d} INFO {' '.join(dice.choices(words, k=8))} {dice.getrandbits(32):08x}"
+        for i in range(count)
+    ]
+
+
+def test_lines_mixed_at_will_are_one_template() -> None:
+    groups = log_templates.group("\n".join(mixed(2000)).encode())
+    assert len(groups.forms) > 1900
+    assert len(groups.templates) < 50
+    assert groups.strange == []
+
+
+def test_words_that_no_other_line_has_are_strange() -> None:
+    lines = mixed(2000)
+    lines[1500] = "17 INFO quorum lost gilno hory kitno pelican mipsto lusry 00112233"
+    lines[700] = "17 INFO gilno horry zebra kitno lusry mipsto gilno kitry 00112233"
+    assert log_templates.group("\n".join(lines).encode()).strange[:1] == [1500]
+
+
+def test_a_line_of_another_length_is_alone() -> None:
+    lines = mixed(2000)
+    lines[900] = "17 INFO gilno horry"
+    assert 900 in log_templates.group("\n".join(lines).encode()).lone
+
+
+def test_an_unusual_level_is_found_where_hardly_two_lines_are_alike() -> None:
+    lines = mixed(2000)
+    lines[1100] = lines[1100].replace("INFO", "EMERG")
+    data = "\n".join(lines).encode()
+    groups = log_templates.group(data)
+    raw = data.split(b"\n")
+    found = [
+        one.line
+        for members in groups.templates
+        for one in log_templates.unusual(raw, members, groups.words)
+    ]
+    assert 1100 in {*found, *groups.lone}
