@@ -144,9 +144,9 @@ def grouped(text: str, parts: Sequence[Section], count: int) -> list[Section]:
             found.append(first)
             continue
         name = _joined_id(text, first, last, line)
-        title = (
-            f"{len(group)} sections, {one_line(first.title, 24)} {MARK} {one_line(last.title, 24)}"
-        )
+        begins = first.title.partition(f" {MARK} ")[0]
+        ends = last.title.rpartition(f" {MARK} ")[2]
+        title = f"{one_line(begins, 20)} {MARK} {one_line(ends, 20)}"
         found.append(Section(name, title, first.start, last.end, first.level))
     return found
 

@@ -17,6 +17,7 @@ from proxy.compress.json_sections import json_sections
 from proxy.compress.json_spans import NotJson
 from proxy.compress.lines import lines_id
 from proxy.compress.model import JSON_TYPES, ContentType, Section
+from proxy.compress.notices import MARK
 from proxy.compress.titles import one_line, slug, unique
 from proxy.compress.xml_sections import xml_sections
 
@@ -223,7 +224,7 @@ def _line_groups(text: str, parts: Sequence[Section]) -> list[Section]:
             found.append(group[0])
             continue
         last = line + text.count("\n", start, max(start, end - 1))
-        title = f"{group[0].title} \u2026 {group[-1].title} ({len(group)} sections)"
+        title = f"{group[0].title} {MARK} {group[-1].title}"
         found.append(Section(lines_id(line, last), title, start, end))
     return found
 
