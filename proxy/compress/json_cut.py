@@ -81,6 +81,7 @@ class Cutter:
         self._lines = lines
         self._ids = ids
         self._ranked: dict[int, Ranked] = {}
+        self._sentences: dict[int, json_strings.Sentences] = {}
         self.notes: list[str] = []
         """Announcements of the last cut."""
         self.example = ""
@@ -157,9 +158,12 @@ class Cutter:
             return None
         kept = ""
         if self._order is Order.BEST and self._hits.count(start, end):
-            kept = json_strings.excerpt(
-                content, start + 1, self._hits.score, self._sizes.text, room
-            )
+            found = self._sentences.get(start)
+            if found is None:
+                found = json_strings.sentences(content, start + 1, self._hits.score)
+                self._sentences[start] = found
+            raw, sizes = self._document.raw, self._sizes
+            kept = json_strings.excerpt(raw, found, sizes.spans, sizes.text, room)
         kept = kept or json_strings.head(content, self._sizes.text, room)
         missing = whole - json_strings.length(kept)
         if not kept or missing <= 0:

@@ -273,6 +273,8 @@ class Encoder:
         return _Column(before=before, after=after, written=values)
 
     def _column_of_nodes(self, nodes: Sequence[_Node]) -> _Column:
+        if any(node.keys == () for node in nodes):
+            return _Column()  # an empty object would be taken for an empty list
         if all(node.is_object for node in nodes):
             keys = {node.keys for node in nodes}
             many = False
@@ -373,7 +375,7 @@ class Encoder:
         for part in node.values:
             if type(part) is not _Node or part.is_ref:
                 written.append(self._value(part))
-            elif not part.is_object:
+            elif part.keys is None or part.table:
                 # Among rows a list would be taken for one.
                 inner = self._plain(part)
                 written.append({"#": inner} if marked else inner)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 HEAD_SHARE = 0.15
 """Share of an excerpt that is the beginning of the string."""
@@ -57,9 +58,10 @@ def length(content: str) -> int:
 def head(content: bytes, size: Callable[[str], int], room: int) -> str:
     """As much of the beginning as measures at most ``room``, whole words when possible."""
     # The longest tokens of text are about 12 bytes; runs of spaces are longer, and are tried shorter.
-    text = content[: room * 12 + 16].decode(
-        "utf-8", "ignore" if room * 12 + 16 < len(content) else "surrogatepass"
-    )
+    end = min(len(content), room * 12 + 16)
+    while 0 < end < len(content) and content[end] & 0xC0 == 0x80:
+        end -= 1  # a character begins before
+    text = content[:end].decode("utf-8", "surrogatepass")
     wanted = len(text)
     for _ in range(10):
         part = (
@@ -76,49 +78,58 @@ def head(content: bytes, size: Callable[[str], int], room: int) -> str:
     return ""
 
 
-def excerpt(
-    content: bytes,
-    offset: int,
-    score: Callable[[int, int], float],
-    size: Callable[[str], int],
-    room: int,
-) -> str:
-    """The sentences that ``score`` best and the beginning, in order, in at most about ``room``.
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """The sentences of a string, and which of them answer the query."""
 
-    ``score`` is asked for spans that begin at ``offset``. Empty when no sentence scores.
-    """
-    spans = _segments(content)
-    scores = [score(offset + start, offset + end) for start, end in spans]
-    if not any(scores):
-        return ""
+    spans: Sequence[tuple[int, int]]
+    """Positions in the document; they cover the string's content."""
+    order: Sequence[int]
+    """Those that score, the best first."""
+
+
+def sentences(content: bytes, offset: int, score: Callable[[int, int], float]) -> Sentences:
+    """The sentences of the content that stands at ``offset``. ``score`` is asked for spans."""
+    spans = [(offset + start, offset + end) for start, end in _segments(content)]
+    scores = [score(start, end) for start, end in spans]
     around = [
         value + NEIGHBOURS * (before + after)
         for before, value, after in zip([0.0, *scores], scores, [*scores[1:], 0.0], strict=False)
     ]
     order = sorted((i for i, value in enumerate(around) if value), key=lambda i: (-around[i], i))
-    opening = head(content, size, int(room * HEAD_SHARE))
-    used = size(opening)
-    chosen: set[int] = set()
-    begun = len(opening.encode("utf-8", "surrogatepass"))
-    for index in order:
-        start, end = spans[index]
-        if end <= begun:
-            continue
-        cost = size(content[start:end].decode("utf-8", "surrogatepass")) + 2
-        if used + cost > room:
-            if room - used < 40:
-                break
-            continue
-        used += cost
-        chosen.add(index)
+    return Sentences(spans, order)
+
+
+def excerpt(
+    raw: bytes,
+    found: Sentences,
+    sizes: Callable[[Sequence[tuple[int, int]]], Sequence[int]],
+    size: Callable[[str], int],
+    room: int,
+) -> str:
+    """The best sentences and the beginning, in order, in at most about ``room``; may be empty."""
+    # A sentence takes at least one unit, and so does the gap beside it.
+    order = found.order[: max(1, room // 2)]
+    spans = [found.spans[index] for index in order]
+    first, last = found.spans[0][0], found.spans[-1][1]
+    opening = head(raw[first:last], size, int(room * HEAD_SHARE))
+    begun = first + len(opening.encode("utf-8", "surrogatepass"))
+    free = room - size(opening)
+    chosen: list[int] = []
+    for index, (_, end), cost in zip(order, spans, sizes(spans), strict=True):
+        if end > begun and cost + 2 <= free:
+            free -= cost + 2
+            chosen.append(index)
+        elif free < 10:
+            break
     if not chosen:
         return ""
     written = opening
     done = begun
     for index in sorted(chosen):
-        start, end = spans[index]
+        start, end = found.spans[index]
         start = max(start, begun)
-        part = content[start:end].decode("utf-8", "surrogatepass")
+        part = raw[start:end].decode("utf-8", "surrogatepass")
         written += part if start == done else GAP + part
         done = end
     return written

@@ -104,12 +104,14 @@ class Document:
         lengths = list(map(add, key_lengths, map(len, found.values())))
         # Each member is "key":value, each but the first after a comma. Another sum means escapes in
         # keys or keys that are there twice.
-        if sum(lengths) + 4 * len(keys) + 1 + (not keys) != end - start or (
-            self.raw is not self.shadow and self.raw[start:end] != self.shadow[start:end]
-        ):
+        if sum(lengths) + 4 * len(keys) + 1 + (not keys) != end - start:
             return self._scan(start, end)
         starts, ends = _spans(start, map(add, lengths, repeat(3)))
         values = list(map(add, starts, map(add, key_lengths, repeat(3))))
+        if self.raw is not self.shadow:
+            for place, (begin, value) in enumerate(zip(starts, values, strict=True)):
+                if self.raw[begin:value] != self.shadow[begin:value]:
+                    keys[place] = self._key(begin, value - 1)
         return Children(keys, starts, values, ends)
 
     def _scan(self, start: int, end: int) -> Children:
@@ -136,12 +138,12 @@ class Document:
             elif kind == 0x3A and len(values) == len(ends):
                 starts.append(begin)
                 values.append(token.end())
-                keys.append(loose_json.string(self._readable(begin, token.start())))
+                keys.append(self._key(begin, token.start()))
         return Children(keys, starts, values, ends)
 
-    def _readable(self, start: int, end: int) -> bytes:
-        """A key, for `loose_json.string`, which replaces raw surrogates; those are escaped first."""
-        return _RAW_SURROGATE.sub(_escaped, self.raw[start:end])
+    def _key(self, start: int, end: int) -> str:
+        """A key as text. The reader replaces raw surrogates, so these are escaped first."""
+        return loose_json.string(_RAW_SURROGATE.sub(_escaped, self.raw[start:end]))
 
 
 def _escaped(match: re.Match[bytes]) -> bytes:

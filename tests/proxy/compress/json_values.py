@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from proxy.compress.notices import MARK
 
 KEYS = st.one_of(
-    st.sampled_from(["id", "name", "items", "error", "status", "_mms", "_mms_", "a/b", "a~b", "", "@x", "#0"]),
+    st.sampled_from("id name items error status _mms _mms_ a/b a~b @x #0".split()),
+    st.just(""),
     st.text(max_size=8),
 )
 SCALARS = st.one_of(
@@ -21,7 +22,8 @@ SCALARS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     st.text(max_size=20),
     st.text(alphabet=st.sampled_from(list('ab "\\/\n\u00e9\U0001f469@#')), max_size=60),
-    st.sampled_from(["@1", "#0", "@@", "#", "ok", "https://example.com/a/b/c/d/e", "x" * 300, "one. two. three. " * 20]),
+    st.sampled_from(["@1", "#0", "@@", "#", "ok", "https://example.com/a/b/c/d/e"]),
+    st.sampled_from(["x" * 300, "one. two. three. " * 20]),
 )
 VALUES = st.recursive(
     SCALARS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,13 +49,19 @@ def test_an_excerpt_has_the_sentences_that_score_and_the_beginning() -> None:
     wanted = content.index(b"number 150")
 
     def score(start: int, end: int) -> float:
-        return float(start <= wanted + 100 < end)
+        return float(start <= wanted < end)
 
-    text = json_strings.excerpt(content, 100, score, len, 300)
+    found = json_strings.sentences(content, 0, score)
+    text = json_strings.excerpt(content, found, _lengths, len, 300)
     assert "Sentence number 150 is here." in text
     assert text.startswith("Sentence number 0")
     assert len(text) <= 330
 
 
 def test_nothing_that_scores_is_no_excerpt() -> None:
-    assert json_strings.excerpt(b"One. Two.", 0, lambda start, end: 0.0, len, 50) == ""
+    found = json_strings.sentences(b"One. Two.", 0, lambda start, end: 0.0)
+    assert json_strings.excerpt(b"One. Two.", found, _lengths, len, 50) == ""
+
+
+def _lengths(spans: Sequence[tuple[int, int]]) -> list[int]:
+    return [end - start for start, end in spans]

@@ -93,6 +93,15 @@ def test_lists_among_rows_stay_lists() -> None:
     _round_trip(_dump([[1], {"x": 1, "y": [2]}, [2], {"x": 3, "y": [4]}, [3], {"x": 5, "y": 6}]))
 
 
+def test_an_empty_object_is_no_empty_list() -> None:
+    rows: list[object] = [
+        {"k": None, "n": 1},
+        {"k": {}, "n": 2},
+        {"k": [{"k": [], "n": 1}], "n": 3},
+    ]
+    _round_trip(_dump([*rows, {}, [], *rows, {}, {"k": [{}], "n": 0}]))
+
+
 def test_the_legend_is_short() -> None:
     owner = {"login": "somebody", "url": "https://example.com/somebody", "roles": ["a", "b"]}
     rows = [
