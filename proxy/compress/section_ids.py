@@ -39,6 +39,7 @@ def resolve(text: str, content: ContentType, section: str) -> Spans | Unknown:
 
     Only a search has several spans, or none when nothing matches.
     """
+    untrimmed = section.lstrip()
     section = section.strip()
     kind, colon, rest = section.partition(":")
     if colon and kind in ("lines", "line"):
@@ -48,7 +49,9 @@ def resolve(text: str, content: ContentType, section: str) -> Spans | Unknown:
     if colon and kind == "grep":
         return _search(text, rest)
     if colon and kind == "json":
-        found = find_value(text, rest)
+        found = find_value(text, untrimmed[5:])  # a name may end in a space
+        if isinstance(found, str) and untrimmed != section:
+            found = find_value(text, rest)
         return Unknown(found) if isinstance(found, str) else [found]
     if colon and kind == "xml":
         return _element(text, rest.strip())
