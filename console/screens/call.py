@@ -167,13 +167,6 @@ class CallScreen(MainScreen):
         return False
 
     def _turn(self, side: Side) -> None:
-        detail = self._detail
-        if side is not Side.SENT and (detail is None or detail.original is None):
-            self.console.say(
-                "There is no other original: the answer was relayed as it came, or what it was "
-                "before is no longer held."
-            )
-            return
         self._side = side
         self._show_texts()
         self._pane.show((), top=True)

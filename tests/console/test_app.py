@@ -175,6 +175,7 @@ def test_numbers_switch_screens_and_escape_leads_back_without_leaving() -> None:
         async with app.run_test(size=SMALL) as pilot:
             await settle(pilot)
             for key, mode in (
+                ("5", "savings"),
                 ("4", "config"),
                 ("3", "calls"),
                 ("2", "upstreams"),
@@ -313,6 +314,8 @@ def test_a_crash_prints_no_local_variables(capfd: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize("size", [SMALL, LARGE, (62, 17)])
 def test_hostile_text_reaches_no_screen_unchanged_and_breaks_none(size: tuple[int, int]) -> None:
     station = FakeStation(hostile=True)
+    tried = station.what_ifs
+    station.what_ifs = lambda query: replace(tried(query), problem="")
 
     async def run() -> None:
         app = console(station)
@@ -328,7 +331,16 @@ def test_hostile_text_reaches_no_screen_unchanged_and_breaks_none(size: tuple[in
                 ("y", "4"),
                 ("e",),
                 ("escape", "u"),
-                ("escape", "q"),
+                ("escape", "3", "escape", "k", "enter", "s"),
+                ("escape", "o", "y"),
+                ("escape", "w"),
+                ("A",),
+                ("escape", "s"),
+                ("escape", "5"),
+                ("s", "y"),
+                ("h", "X"),
+                ("escape", "enter", "y"),
+                ("escape", "escape", "q"),
                 ("escape", "colon"),
             )
             for tour in tours:
@@ -391,7 +403,7 @@ def test_resizing_through_all_sizes_keeps_the_console_alive() -> None:
         app = console(FakeStation())
         async with app.run_test(size=SMALL) as pilot:
             await settle(pilot)
-            for key in ("1", "2", "3", "4"):
+            for key in ("1", "2", "3", "5", "4"):
                 await press(pilot, key)
                 for size in ((200, 60), (61, 16), (1, 1), (76, 30), (110, 16), SMALL):
                     await pilot.resize_terminal(*size)

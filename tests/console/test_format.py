@@ -104,3 +104,23 @@ def test_wide_characters_are_never_split() -> None:
 def test_plural() -> None:
     assert fmt.plural(1, "call") == "1 call"
     assert fmt.plural(1200, "call was", "calls were") == "1,200 calls were"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (999_999, "999,999"), (1_000_000, "1.00M"), (-2_884, "-2,884"), (10**9, "1.00G")],
+)
+def test_tokens_keep_their_digits_below_a_million(value: int, text: str) -> None:
+    assert fmt.tokens(value) == text
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [(-51, 100, "-51%"), (-1, 100, "-1.0%"), (-1, 10_000, ">-0.1%"), (-240, 100, "-240%")],
+)
+def test_a_negative_share_has_its_sign(part: int, whole: int, text: str) -> None:
+    assert fmt.percent(part, whole) == text
+
+
+def test_a_negative_number_at_a_charts_edge_is_brief_too() -> None:
+    assert fmt.brief(-48_213) == "-48k"

@@ -169,6 +169,98 @@ def test_a_call_whose_texts_are_gone_says_so() -> None:
     asyncio.run(run())
 
 
+CUT = CALLS[1]
+
+
+def test_the_list_names_saved_tokens_and_the_strategy_and_filters_by_them() -> None:
+    async def run() -> None:
+        app = console(FakeStation())
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "3", "k")
+            assert "4,044 \u2192 1,263 tokens   by lossless" in picture(app)
+            assert "2,781  lossless" in picture(app)
+            await press(pilot, "slash")
+            await write(pilot, "strategy")
+            await press(pilot, "colon")
+            await write(pilot, "delta saved>9000")
+            number = sum(
+                one.strategy == "delta"
+                and one.before.tokens - one.text.tokens - one.structured.tokens > 9000
+                for one in CALLS
+            )
+            assert number
+            assert f"calls {number}/120" in picture(app)
+
+    asyncio.run(run())
+
+
+def test_the_original_and_before_and_after_are_a_key_away() -> None:
+    station = FakeStation()
+    station.call_details[CUT.id] = CallDetail(
+        CUT, "{}", "kept\n2 lines cut", False, original="kept\ngone\nlost", query="what is kept"
+    )
+
+    async def run() -> None:
+        app = console(station)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "3", "k", "enter")
+            assert "query  what is kept" in picture(app)
+            assert "gone" not in picture(app)
+            await press(pilot, "o")
+            assert "the original" in picture(app)
+            assert "gone" in picture(app)
+            await press(pilot, "y")
+            assert app.clipboard == "kept\ngone\nlost"
+            await press(pilot, "s")
+            shown = picture(app)
+            assert "before: 4,044 tokens" in shown
+            assert "after: 1,263 tokens" in shown
+            assert "- gone" in shown
+            assert "+ 2 lines cut" in shown
+            await press(pilot, "tab", "y")
+            assert app.clipboard == "kept\n2 lines cut"
+            await press(pilot, "escape")
+            assert "arguments" in picture(app)
+            await press(pilot, "escape")
+            assert "calls 120" in picture(app)
+
+    asyncio.run(run())
+
+
+def test_an_original_that_left_the_memory_is_read_from_the_held_texts() -> None:
+    station = FakeStation()
+    station.call_details[CUT.id] = CallDetail(CUT, None, None, False)
+
+    async def run() -> None:
+        app = console(station)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "3", "k", "enter", "o")
+            assert "1: a line of postgres list_tables" in picture(app)
+            await press(pilot, "h")
+            assert f"held text {CUT.held_key}" in picture(app)
+            await press(pilot, "escape", "w")
+            assert f"what if #{CUT.id}" in picture(app)
+
+    asyncio.run(run())
+
+
+def test_without_another_original_there_is_nothing_to_turn_to() -> None:
+    async def run() -> None:
+        app = console(FakeStation())
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "3", "enter")
+            before = picture(app)
+            assert app.screen.check_action("original", ()) is None
+            await press(pilot, "o", "s", "h")
+            assert picture(app) == before
+
+    asyncio.run(run())
+
+
 def test_a_burst_of_ten_thousand_calls_leaves_the_console_responsive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.widgets.chart import bars, resample
+from console.widgets.chart import bars, resample, spread
 
 
 def test_bars_fill_from_below() -> None:
@@ -39,3 +39,16 @@ def test_a_column_over_several_values_shows_their_mean_rounded_up() -> None:
     assert resample([0, 1, 10, 20], 2) == [1, 15]
     assert resample([3, 5], 4) == [3, 3, 5, 5]
     assert resample([], 9) == []
+
+
+@given(st.lists(st.integers(-50, 50), max_size=40), st.integers(0, 60))
+def test_spread_bars_fill_the_width_and_each_value_has_the_same_room(
+    values: list[int], width: int
+) -> None:
+    columns = spread(values, width)
+    assert len(columns) == (width if values else 0)
+    if values and width >= 2 * len(values):
+        each = width // len(values)
+        bars_only = columns[width - each * len(values) :]
+        assert [bars_only[index * each] for index in range(len(values))] == [0] * len(values)
+        assert [bars_only[index * each + 1] for index in range(len(values))] == values
