@@ -110,7 +110,7 @@ _STRONG_CODE = re.compile(
 _MD_HEADING = re.compile(r"#{1,6} +\S")
 _MD_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)]) +\S")
 _MD_LINK = re.compile(r"\[[^\]\n]{1,200}\]\([^)\s]{1,500}\)")
-_MD_RULE = re.compile(r"\s*\|?\s*:?-{3,}:?\s*\|[\s:|-]*$")
+_MD_RULE = re.compile(r"\s*+\|?+\s*+:?-{3,}+:?\s*+\|[\s:|-]*+$")
 _MD_UNDERLINE = re.compile(r"(?:={3,}|-{3,})\s*$")
 _SENTENCE = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964\u061f\u06d4:;,\"'\u201d)]\s*$")
 
@@ -371,16 +371,17 @@ def _is_markdown(lines: list[str], fences: int, sample: str) -> bool:
     return signs >= 4 or (signs >= 3 and len(lines) <= 60)
 
 
+def _is_letter(character: str) -> bool:
+    """Letters, and the vowel signs of scripts that have them."""
+    return character.isalpha() or (character > "\u02ff" and not character.isspace())
+
+
 def _prose_or_mixed(lines: list[str]) -> ContentType:
     """Prose has words in lines that end like sentences, or lines that go on."""
-    letters = words = 0
     good = 0
     for line in lines[:200]:
         line = line[:2000]
-        spaces = line.count(" ")
-        alphabetic = sum(map(str.isalpha, line[:300]))
-        letters += alphabetic
-        words += spaces
+        alphabetic = sum(map(_is_letter, line[:300]))
         if alphabetic >= 0.6 * min(len(line), 300) and (
             len(line) >= 60 or _SENTENCE.search(line) or (not line.isascii() and len(line) >= 15)
         ):

@@ -10,11 +10,17 @@ from proxy.compress.ranking import Matches, bm25, idf, matches, smooth
 from proxy.compress.segments import Span, SpanKind
 
 NEIGHBOURS = 0.3
+"""Share of the scores of the spans before and after, since an answer often stands beside its question's
+words. From 0.2 to 0.4 nothing measurable changes; none costs 1 in 100 answers."""
 BLOCK = 0.6
+"""Share of the score of the whole paragraph: tells the passage on the subject from chance words."""
 PAIR = 0.5
+"""Credit for two terms of the query close together, in weights of the rarer one."""
 HINT = 0.15
+"""Credit for what an answer would look like: a date for a "when", a number for a "how many"."""
 BLOCK_B = 0.5
 SPAN_B = 0.5
+"""How much long paragraphs and spans are held back; see `ranking.B`."""
 
 
 def by_query(query: str, spans: Sequence[Span], texts: Sequence[str]) -> list[float]:

@@ -101,3 +101,17 @@ def test_any_almost_json_is_judged_without_an_error(text: str) -> None:
 )
 def test_a_megabyte_of_one_piece_is_no_bomb(piece: str) -> None:
     detect(piece * (1_000_000 // len(piece)))
+
+
+@pytest.mark.parametrize("begin", ["", "--", "|", "---|", "at ", "<a ", ";", ")", "a = ", "Jan"])
+def test_a_line_full_of_spaces_is_no_bomb(begin: str) -> None:
+    detect("one\n" + begin + " " * 200_000 + "x\ntwo\n")
+
+
+def test_hindi_is_prose() -> None:
+    text = (
+        "\u092f\u0939 \u092a\u0939\u0932\u093e \u0935\u093e\u0915\u094d\u092f \u0939\u0948\u0964 "
+        * 5
+    )
+
+    assert detect(text) is ContentType.PROSE

@@ -185,3 +185,11 @@ def test_no_piece_repeated_is_a_bomb(piece: str, content: ContentType) -> None:
     text = piece * (100_000 // len(piece))
 
     check(text, split(text, content))
+
+
+@pytest.mark.parametrize("begin", ["", "--", "|", "a | b\n--", "| a |\n|--|", ">", "."])
+def test_a_line_full_of_spaces_is_no_bomb(begin: str) -> None:
+    text = begin + " " * 200_000 + "x"
+
+    for content in (ContentType.MARKDOWN, ContentType.HTML, ContentType.CODE):
+        check(text, split(text, content))

@@ -1,0 +1,184 @@
+"""Cut Markdown, prose, and what is neither: headings, paragraphs, lists, tables, blocks of code."""
+
+from __future__ import annotations
+
+import re
+
+from proxy.compress.text_spans import (
+    Builder,
+    Line,
+    SpanKind,
+    code_groups,
+    code_parts,
+    indent_of,
+    lines_of,
+)
+
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
+_ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|[0-9]{1,4}[.)]|[a-zA-Z][.)])[ \t]+\S")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_TABLE_RULE = re.compile(
+    r"[ \t]*+\|?+[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)*+\|?+[ \t]*+$"
+)
+_UNDERLINE = re.compile(r"(?:={3,}|-{3,})[ \t]*$")
+
+
+def document(builder: Builder) -> None:
+    """Markdown, prose, and what is neither: paragraphs, headings, lists, tables, blocks of code."""
+    text = builder.text
+    lines = list(lines_of(text))
+    count = len(lines)
+    at = 0
+    while at < count:
+        start, end = lines[at]
+        if start == end:
+            at += 1
+            continue
+        first = text[start]
+        if first in " \t":
+            bare = text[start:end].lstrip()
+            first = bare[0]
+        if first in "`~" and (fence := _FENCE.match(text, start, end)):
+            at = _fenced(builder, lines, at, fence.group(1))
+        elif first == "#" and (mark := _HEADING.match(text, start, end)):
+            builder.heading(start, end, len(mark.group(1)))
+            at += 1
+        elif first == "|" or ("|" in text[start : start + 200] and _rule(text, lines, at + 1)):
+            at = _table(builder, lines, at)
+        elif _ITEM.match(text, start, end):
+            at = _item(builder, lines, at)
+        elif at + 1 < count and _underlined(text, lines, at):
+            level = 1 if text[lines[at + 1][0]] == "=" else 2
+            builder.heading(start, lines[at + 1][1], level)
+            at += 2
+        else:
+            at = _paragraph(builder, lines, at)
+
+
+def _underlined(text: str, lines: list[Line], at: int) -> bool:
+    start, end = lines[at + 1]
+    return (
+        text.startswith(("===", "---"), start)
+        and _UNDERLINE.match(text, start, end) is not None
+        and lines[at][1] - lines[at][0] <= 100
+    )
+
+
+def _fenced(builder: Builder, lines: list[Line], at: int, mark: str) -> int:
+    """A block of code; its spans need both fence lines."""
+    text = builder.text
+    end = at + 1
+    while end < len(lines) and not text[lines[end][0] : lines[end][1]].strip().startswith(mark):
+        end += 1
+    builder.block += 1
+    opening = builder.add(*lines[at], SpanKind.FENCE)
+    closed = end < len(lines)
+    groups = list(code_groups(lines[at + 1 : end]))
+    closing = (opening + 1 + sum(1 for _ in code_parts(builder, groups)),) if closed else ()
+    needs = (*builder.needs, opening, *closing)
+    for start, stop in code_parts(builder, groups):
+        builder.add(start, stop, SpanKind.CODE, needs)
+    if closed:
+        builder.add(*lines[end], SpanKind.FENCE, (*builder.needs, opening))
+    builder.block += 1
+    return end + 1
+
+
+def _rule(text: str, lines: list[Line], at: int) -> bool:
+    return (
+        at < len(lines)
+        and "-" in text[lines[at][0] : lines[at][0] + 8]
+        and bool(_TABLE_RULE.match(text, *lines[at]))
+    )
+
+
+def _table(builder: Builder, lines: list[Line], at: int) -> int:
+    """Rows of a Markdown table; they need its head."""
+    text = builder.text
+    builder.block += 1
+    needs = builder.needs
+    if _rule(text, lines, at + 1):
+        head = builder.add(lines[at][0], lines[at + 1][1], SpanKind.TABLE_HEAD)
+        needs = (*needs, head)
+        at += 2
+    while at < len(lines) and "|" in text[lines[at][0] : lines[at][1]]:
+        builder.add(*lines[at], SpanKind.ROW, needs)
+        at += 1
+    builder.block += 1
+    return at
+
+
+def _item(builder: Builder, lines: list[Line], at: int) -> int:
+    """A list's item with the lines that continue it."""
+    text = builder.text
+    start, end = lines[at]
+    indent = indent_of(text, start, end)
+    at += 1
+    while at < len(lines):
+        begin, stop = lines[at]
+        if (
+            begin == stop
+            or indent_of(text, begin, stop) <= indent
+            or _ITEM.match(text, begin, stop)
+        ):
+            break
+        if _FENCE.match(text, begin, stop):
+            break
+        end = stop
+        at += 1
+    if end - start > 400:
+        builder.sentences(start, end, SpanKind.ITEM)
+    else:
+        builder.add(start, end, SpanKind.ITEM)
+    if at < len(lines) and lines[at][0] == lines[at][1]:
+        builder.block += 1
+    return at
+
+
+def _paragraph(builder: Builder, lines: list[Line], at: int) -> int:
+    """A line that is a paragraph, a paragraph of wrapped lines, or lines that only stand together."""
+    text = builder.text
+    begin = at
+    while at < len(lines):
+        start, end = lines[at]
+        if start == end or (at > begin and _begins_something(text, lines, at)):
+            break
+        if end - start > 160 and at > begin:
+            break
+        at += 1
+        if end - start > 160:
+            break
+    group = lines[begin:at]
+    if len(group) == 1 or _wrapped(text, group):
+        builder.prose(group[0][0], group[-1][1])
+        return at
+    for start, end in group:
+        if end - start > 300:
+            builder.prose(start, end)
+        else:
+            builder.add(start, end, SpanKind.LINE)
+    builder.block += 1
+    return at
+
+
+def _begins_something(text: str, lines: list[Line], at: int) -> bool:
+    start, end = lines[at]
+    first = text[start]
+    if first == "#":
+        return _HEADING.match(text, start, end) is not None
+    if first in "`~|":
+        return True
+    if first in "-*+\u2022" or first.isdigit():
+        return _ITEM.match(text, start, end) is not None
+    return at + 1 < len(lines) and _underlined(text, lines, at)
+
+
+def _wrapped(text: str, group: list[Line]) -> bool:
+    """Whether the lines are one text that was broken at a column."""
+    widths = [end - start for start, end in group[:-1]]
+    longest = max(widths)
+    if longest < 45:
+        return False
+    full = sum(width > longest * 0.7 for width in widths)
+    running = sum(text[start].islower() for start, _ in group[1:])
+    return full >= len(widths) * 0.7 and running >= len(widths) * 0.35
