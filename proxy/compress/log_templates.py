@@ -9,8 +9,8 @@ what is usual in it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 
 _DELETED = b"0123456789abcdefABCDEF \t\r"
@@ -26,6 +26,8 @@ _LINES_PER_FORM = 8
 _SHARES = (100, 20, 6, 3)
 """A common word stands in at least one of so many forms; tried in turn."""
 _LARGE_SHARE = 3
+_SAMPLED_PER_TEMPLATE = 12
+"""Lines of a sample that a template has on average, or there are too many templates to compare lines in."""
 _LONE = 2
 _MOST_STRANGE = 40
 _LEAST_MEMBERS = 8
@@ -33,6 +35,8 @@ _LEAST_MEMBERS = 8
 _MOST_COLUMNS = 160
 _SPREADS = 8.0
 """A number this many spreads off the median is unusual. The spread is that of a normal distribution."""
+_USUAL = 12
+"""Values in a sample of a column that are few in any case."""
 _PER_COLUMN = 3
 """Unusual lines that one column may name."""
 _SAMPLE = 512
@@ -62,12 +66,17 @@ class Groups:
     """Lines with words that no other line has, where that is not usual; the strangest first."""
     words: list[list[bytes]] | None = None
     """Of every line, where lines had to be cut into words; then all lines of a template have as many."""
+    vocabulary: Mapping[bytes, int] = field(default_factory=dict[bytes, int])
+    """How often each of these words occurs."""
 
 
 def group(data: bytes) -> Groups:
     """The lines of ``data`` (UTF-8, split at line feeds), grouped."""
-    forms: dict[bytes, list[int]] = {}
     bare = data.translate(None, _DELETED).split(b"\n")
+    sample = bare[:: -(-len(bare) // _SAMPLE)]
+    if len(bare) > 2 * _SAMPLE and len(set(sample)) * 2 > len(sample):
+        return _varied(data)
+    forms: dict[bytes, list[int]] = {}
     for index, form in enumerate(bare):
         members = forms.get(form)
         if members is None:
@@ -77,24 +86,26 @@ def group(data: bytes) -> Groups:
     found = list(forms.values())
     if len(found) <= _FEW_FORMS:
         return Groups(found, found, [], [])
-    if len(found) * _LINES_PER_FORM <= len(bare):
-        lines = data.split(b"\n")
-        words = _words(b"\n".join([lines[members[0]] for members in found]))
-        counts = Counter(chain.from_iterable(words))
-        shapes = _with_common(words, _common(counts, len(found) // _LARGE_SHARE))
-        lone = [
-            index
-            for shape in shapes
-            if len(shape) <= _LONE
-            for form in shape
-            for index in found[form]
-        ]
-        return Groups(found, found, lone, [found[form][0] for form in _strange(words, counts)])
+    if len(found) * _LINES_PER_FORM > len(bare):
+        return _varied(data)
+    lines = data.split(b"\n")
+    words = _words(b"\n".join([lines[members[0]] for members in found]))
+    counts = Counter(chain.from_iterable(words))
+    shapes = _with_common(words, _common(counts, len(found) // _LARGE_SHARE))
+    lone = [
+        index for shape in shapes if len(shape) <= _LONE for form in shape for index in found[form]
+    ]
+    return Groups(found, found, lone, [found[form][0] for form in _strange(words, counts)])
+
+
+def _varied(data: bytes) -> Groups:
+    """Groups of lines that nearly all have a form of their own."""
     words = _words(data)
     counts = Counter(chain.from_iterable(words))
     templates = _with_common(words, _telling(words, counts))
     lone = [index for members in templates if len(members) <= _LONE for index in members]
-    return Groups(found, templates, lone, _strange(words, counts), words)
+    forms = [[index] for index in range(len(words))]
+    return Groups(forms, templates, lone, _strange(words, counts), words, counts)
 
 
 def _words(data: bytes) -> list[list[bytes]]:
@@ -102,7 +113,7 @@ def _words(data: bytes) -> list[list[bytes]]:
 
 
 def _common(counts: Counter[bytes], least: int) -> set[bytes]:
-    """Words, not numbers, that stand in so many forms at least."""
+    """Words, not numbers, that stand in so many lines at least."""
     least = max(least, _FREQUENT)
     return {word for word, count in counts.items() if count >= least and word.isalpha()}
 
@@ -113,11 +124,11 @@ def _telling(words: Sequence[list[bytes]], counts: Counter[bytes]) -> set[bytes]
     Where a small vocabulary is mixed at will, too many common words would tell every line apart.
     """
     sample = words[:: -(-len(words) // _SAMPLE)]
+    common = _common(counts, len(words) // _SHARES[0])
     for share in _SHARES:
-        common = _common(counts, len(words) // share)
-        if len({(len(line), *filter(common.__contains__, line)) for line in sample}) * 4 <= len(
-            sample
-        ):
+        common = {word for word in common if counts[word] * share >= len(words)}
+        keys = {(len(line), *filter(common.__contains__, line)) for line in sample}
+        if len(keys) * _SAMPLED_PER_TEMPLATE <= len(sample):
             return common
     return set()
 
@@ -207,7 +218,7 @@ def _look(column: Sequence[bytes], rows: Sequence[int], found: dict[int, float])
     if column[0] == column[-1] and column.count(column[0]) == count:
         return
     sample = column[:: -(-count // _SAMPLE)]
-    if len(set(sample)) * 2 <= len(sample) or len(sample) < _SAMPLE // 4:
+    if len(set(sample)) <= max(_USUAL, len(sample) // 16):
         values = Counter(column)
         rare = [value for value, times in values.items() if times <= max(1, count // 1000)]
         if 0 < len(rare) <= max(_PER_COLUMN, count // 500):

@@ -20,10 +20,10 @@ from proxy.compress.ranking import MAX_QUERY, scores
 from proxy.compress.words import query_terms
 
 _ALARM_WORDS = """
-err fail exception fatal panic critical traceback abort refused denied timeout timed_out unreachable
-corrupt killed severe out_of_memory segfault fehler ошибк 錯誤 错误 失败 エラー 오류
+err fail exception fatal panic critical traceback abort refused denied timeout timed unreachable
+corrupt killed severe oom segfault fehler ошибк 錯誤 错误 失败 エラー 오류
 """
-_ALARMS = tuple(word.replace("_", " ").encode() for word in _ALARM_WORDS.split())
+_ALARMS = tuple(word.encode() for word in _ALARM_WORDS.split())
 """Quick to look for. A line with one of these is read to know whether something bad happened."""
 _GRAVE = re.compile(
     r"\b(?:FATAL|[Ff]atal|PANIC|panic|CRITICAL|EMERG|Traceback|SEVERE|segfault|[Oo]ut of memory|OOM)\b"
@@ -31,6 +31,10 @@ _GRAVE = re.compile(
 _SERIOUS = re.compile(
     r"\b(?:[Ee]rror|ERROR|ERR|[Ff]ailed|FAILED|[Ff]ailure|FAIL|[A-Za-z]*(?:Exception|Error))\b|\bE/|^E\d{4} "
     r"|ошибк|錯誤|错误|失败|エラー|오류|Fehler|[Ee]rr(?:eur|ore)",
+)
+_DOUBTFUL = re.compile(
+    r"\b(?:refused|denied|time-?out|timed out|unreachable|corrupt|killed|abort|fail|oom)",
+    re.IGNORECASE,
 )
 _HARMLESS = re.compile(
     r"\b(?:0|no|zero|without|any|ignoring|ignored|recovered from) (?:[a-z]+ )?"
@@ -200,7 +204,7 @@ def _alarms(
 ) -> tuple[list[int], list[int]]:
     """Lines that report something bad: one per form, the grave first; then the others, spread."""
     alarming: list[tuple[int, int, list[int]]] = []
-    for members in _suspects(raw, groups.forms):
+    for members in _suspects(raw, groups):
         # All lines of a form say the same but for numbers, so a few tell how bad it is.
         worst = max(_gravity(lines[index]) for index in members[:_CHECKED])
         if worst:
@@ -211,33 +215,44 @@ def _alarms(
     return first, others
 
 
-def _suspects(raw: Sequence[bytes], forms: Sequence[list[int]]) -> list[list[int]]:
+def _suspects(raw: Sequence[bytes], groups: log_templates.Groups) -> list[list[int]]:
     """Forms that contain an alarming word, in order."""
-    first = [raw[members[0]] for members in forms]
-    text = b"\n".join(first).lower()
-    ends = list(accumulate(map(len, first), lambda end, size: end + size + 1, initial=0))
-    ends = ends[1:]
+    if groups.words is None:
+        first = [raw[members[0]] for members in groups.forms]
+        return [groups.forms[number] for number in sorted(_containing(first, _ALARMS))]
+    # Every line is a form; the vocabulary is much shorter than the text.
+    vocabulary = list(groups.vocabulary)
+    alarming = {vocabulary[number] for number in _containing(vocabulary, _ALARMS)}
+    return [[index] for index, words in enumerate(groups.words) if not alarming.isdisjoint(words)]
+
+
+def _containing(texts: Sequence[bytes], wanted: Sequence[bytes]) -> set[int]:
+    """Indexes of the texts that contain one of the words in any case."""
+    joined = b"\n".join(texts).lower()
+    ends = list(accumulate([len(text) + 1 for text in texts]))
+    plain = joined.isascii()
     found: set[int] = set()
-    plain = text.isascii()
-    for word in _ALARMS:
+    for word in wanted:
         if plain and not word.isascii():
             continue
-        at = text.find(word)
+        at = joined.find(word)
         while at >= 0:
-            line = bisect_right(ends, at)
-            found.add(line)
-            at = text.find(word, ends[line])
-    return [forms[number] for number in sorted(found)]
+            number = bisect_right(ends, at)
+            found.add(number)
+            at = joined.find(word, ends[number])
+    return found
 
 
 def _gravity(line: str) -> int:
     """0: nothing happened; 1: perhaps something; 2: an error; 3: the end of something."""
     head = line[:_READ]
-    worst = 3 if _GRAVE.search(head) is not None else 2 if _SERIOUS.search(head) is not None else 1
-    if _HARMLESS.search(head) is None:
-        return worst
-    bare = _HARMLESS.sub("", head)
-    return 3 if _GRAVE.search(bare) is not None else 2 if _SERIOUS.search(bare) is not None else 0
+    if _HARMLESS.search(head) is not None:
+        head = _HARMLESS.sub("", head)
+    if _GRAVE.search(head) is not None:
+        return 3
+    if _SERIOUS.search(head) is not None:
+        return 2
+    return 1 if _DOUBTFUL.search(head) is not None else 0
 
 
 def _spread(lines: Sequence[int], most: int) -> Sequence[int]:

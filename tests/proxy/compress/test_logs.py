@@ -116,6 +116,16 @@ def test_a_count_of_no_errors_is_no_error() -> None:
     assert lines[777] in text
 
 
+def test_a_word_that_only_contains_an_alarming_one_is_no_alarm() -> None:
+    lines = service_log(1_000)
+    for at in range(1, 1_000, 9):
+        lines[at] = (
+            f"2026-11-30T12:00:01.000Z INFO [web] room {at} of the referrer was untimed {'abcdefg'[at % 7]}"
+        )
+    lines[500] = "2026-11-30T12:00:08.000Z WARN [net] peer refused the handshake"
+    assert lines[500] in shown(lines, budget=500)
+
+
 def test_a_frequent_line_is_shown_first_and_last_with_its_number() -> None:
     lines = ["start", *(f"tick {i}" for i in range(1_000)), "end"]
     text = shown(lines, budget=200)
