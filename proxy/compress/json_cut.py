@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from proxy.compress import json_strings, notices
@@ -30,6 +30,10 @@ MARKS_SHARE = 0.15
 """Marks that would take more than this share of an array's room become short ones."""
 ODD_SHARE = 0.4
 """Share of an array's room that unusual items can take, errors apart."""
+MEASURED = 2.5
+"""How many times an array's room the items may take, about, that are measured for it."""
+FEWEST_MEASURED = 16
+"""Items that are measured in any case."""
 MOST_CUTS = 3
 """Items of an array that are cut; further large ones are left out."""
 
@@ -309,7 +313,7 @@ class Cutter:
         free = budget - 2 - mark
         if free <= 0:
             return None
-        ranked = self._rank(children, start, end, free)
+        ranked = self._worth_measuring(children, self._rank(children, start, end, free), free)
         sizes = self._sizes.spans((children.starts[i], children.ends[i]) for i in ranked.order)
         kept = self._choose(children, ranked, sizes, pointer, free, mark)
         gaps = runs_without(kept, count)
@@ -332,6 +336,17 @@ class Cutter:
             known = items_in_order(self._document, children, (start, end), self._hits, most)
             self._ranked[start] = known
         return known
+
+    def _worth_measuring(self, children: Children, ranked: Ranked, free: int) -> Ranked:
+        """Without the last choices, for which there will be no room by far, judged by their bytes."""
+        most = int(free / self._sizes.density * MEASURED) + 1
+        total = 0
+        for place, index in enumerate(ranked.order):
+            # A large item does not hide the small ones after it.
+            total += min(children.ends[index] - children.starts[index], most // 4)
+            if total > most and place >= FEWEST_MEASURED:
+                return replace(ranked, order=ranked.order[: place + 1])
+        return ranked
 
     def _choose(
         self,

@@ -22,7 +22,7 @@ MAX_TERMS = 40
 """Terms of a query that are searched for."""
 MAX_QUERY = 4000
 """Characters of a query that are read."""
-MAX_PLACES = 2000
+MAX_PLACES = 1000
 """A term that stands in so many places says nothing, and is left out."""
 MAX_SCALAR = 160
 """Bytes of a string that can be an exact match."""
