@@ -16,7 +16,7 @@ from console import keys
 from console.safe import safe_line
 from console.screens.base import MainScreen, entitle
 from console.screens.first_steps import FirstStepsDeeds
-from console.screens.savings_text import card_words, last_days, net_per_day, net_tone, of_day, share
+from console.screens.savings_text import Summary, card_words, net_tone, share, summary_of
 from console.state import SAVINGS_DAYS, ConsoleState, calls_per_minute
 from console.widgets.chart import Chart
 from console.widgets.columns import Column
@@ -67,6 +67,7 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
     def __init__(self) -> None:
         super().__init__()
         self._savings = SavingsChart(id="savings-chart-small")
+        self._summary: Summary | None = None
         self._tokens = Chart()
         self._calls = Chart(tone=Tone.GOOD)
         self._upstreams: LineTable[UpstreamView] = LineTable(
@@ -165,14 +166,14 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             entitle(card, title)
             self._savings.show((Cell(fmt.NONE, Tone.MUTED),), ())
             return
-        tz, total = self.console.tz, view.total
-        today = of_day(view, last_days(now, tz, 1)[0])
-        entitle(card, title, card_words(total, SAVINGS_DAYS, wide=wide))
+        self._summary = summary_of(view, now, self.console.tz, SAVINGS_DAYS, self._summary)
+        today = self._summary.today
+        entitle(card, title, card_words(self._summary.total, SAVINGS_DAYS, wide=wide))
         headline = (
             Cell(fmt.count(today.net), net_tone(today.net)),
             Cell(f" today {share(today)}", Tone.MUTED),
         )
-        self._savings.show(headline, net_per_day(view, now, tz, SAVINGS_DAYS))
+        self._savings.show(headline, self._summary.net_per_day)
 
     def _draw_cards(self, state: ConsoleState, now: float) -> None:
         self._draw_savings(state, now)

@@ -16,16 +16,15 @@ from console.screens.savings_text import (
     OWN,
     Grouping,
     SavingsRow,
+    Summary,
     facts_lines,
-    last_days,
-    net_per_day,
     net_tone,
     net_words,
-    of_day,
     plain_table,
     row_cells,
     rows_of,
     sum_row,
+    summary_of,
 )
 from console.state import ConsoleState
 from console.widgets.chart import Chart
@@ -77,6 +76,10 @@ class SavingsScreen(MainScreen):
         self._range = 0
         """Place in `RANGES`."""
         self._view: SavingsView | None = None
+        self._summary: Summary | None = None
+        self._made_of: tuple[SavingsView, Grouping] | None = None
+        self._rows: list[SavingsRow] = []
+        """Summed once per ledger and grouping."""
         self._asked_at: float | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -106,26 +109,27 @@ class SavingsScreen(MainScreen):
             self._sum.show(())
             return
         now, tz = self.console.now(), self.console.tz
-        rows = rows_of(view, self._grouping)
+        summary = self._summary = summary_of(view, now, tz, days, self._summary)
+        made_of = (view, self._grouping)
+        if self._made_of is None or any(
+            one is not other for one, other in zip(made_of, self._made_of, strict=True)
+        ):
+            self._made_of, self._rows = made_of, rows_of(view, self._grouping)
         self._table.show(
-            rows,
+            self._rows,
             "Nothing was answered yet. Answers over their budget are made smaller;\n"
             "what that saves is counted here.",
         )
-        self._sum.show([sum_row(view)] if rows else ())
+        total = summary.total
+        self._sum.show([sum_row(total)] if self._rows else ())
         costs = "net of all costs"
         if not self.has_class("-narrow"):
             costs = "net = before \u2212 sent \u2212 fetched back \u2212 own tools"
-        measured = f"{costs}   counted with {view.tokenizer}"
-        entitle(panel, title, measured)
-        total = view.total
-        entitle(self.query_one("#savings-chart"), f"net per day, {words}", _span(view))
-        self._chart.show(
-            (Cell(net_words(total), net_tone(total.net)),), net_per_day(view, now, tz, days)
-        )
-        today = of_day(view, last_days(now, tz, 1)[0])
+        entitle(panel, title, f"{costs}   counted with {view.tokenizer}")
+        entitle(self.query_one("#savings-chart"), f"net per day, {words}", summary.span)
+        self._chart.show((Cell(net_words(total), net_tone(total.net)),), summary.net_per_day)
         entitle(self.query_one("#savings-more"), "in short")
-        self._facts.show(facts_lines(view, today))
+        self._facts.show(facts_lines(summary))
 
     def _ask(self, state: ConsoleState) -> None:
         now = self.console.now()
@@ -209,11 +213,6 @@ class SavingsScreen(MainScreen):
 
     def action_copy(self) -> None:
         """Copy the table with its sum."""
-        if self._view is not None:
-            table = plain_table(self._table.items, sum_row(self._view))
+        if self._summary is not None:
+            table = plain_table(self._table.items, sum_row(self._summary.total))
             self.copy(table, f"Savings by {self._grouping.value}")
-
-
-def _span(view: SavingsView) -> str:
-    days = sorted(view.by_day())
-    return "" if not days else f"{days[0]} to {days[-1]}" if len(days) > 1 else days[0]

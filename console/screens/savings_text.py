@@ -5,7 +5,7 @@ Net = before - sent - fetched back - our own tools. Every row obeys that, and ro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from enum import Enum
@@ -38,6 +38,38 @@ class SavingsRow:
     savings: Savings
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is drawn of a ledger, summed once: a ledger of all time has thousands of lines."""
+
+    view: SavingsView
+    day: str
+    """Today."""
+    total: Savings
+    today: Savings
+    net_per_day: tuple[int, ...]
+    """Oldest first, ending today."""
+    span: str
+    """First and last day with calls."""
+
+
+def summary_of(
+    view: SavingsView, now: float, tz: tzinfo, days: int, known: Summary | None = None
+) -> Summary:
+    """Sums of a ledger of ``days`` days (0: all time); ``known`` again when it still holds."""
+    day = last_days(now, tz, 1)[0]
+    if known is not None and known.view is view and known.day == day:
+        return known
+    by_day = view.by_day()
+    total = Savings()
+    for one in by_day.values():
+        total += one
+    shown = sorted(by_day)
+    span = f"{shown[0]} to {shown[-1]}" if len(shown) > 1 else "".join(shown)
+    nets = tuple(net_per_day(by_day, now, tz, days))
+    return Summary(view, day, total, by_day.get(day, Savings()), nets, span)
+
+
 def rows_of(view: SavingsView, grouping: Grouping) -> list[SavingsRow]:
     """The rows of a grouping: most saved first, days newest first."""
     match grouping:
@@ -57,9 +89,9 @@ def rows_of(view: SavingsView, grouping: Grouping) -> list[SavingsRow]:
     return sorted(rows, key=lambda row: (-row.savings.net, row.key))
 
 
-def sum_row(view: SavingsView) -> SavingsRow:
+def sum_row(total: Savings) -> SavingsRow:
     """The sum of all rows."""
-    return SavingsRow((), "all together", view.total)
+    return SavingsRow((), "all together", total)
 
 
 def _tool_name(upstream: str, tool: str) -> str:
@@ -76,12 +108,11 @@ def last_days(now: float, tz: tzinfo, number: int) -> list[str]:
     return [str(today - timedelta(days=back)) for back in range(number - 1, -1, -1)]
 
 
-def net_per_day(view: SavingsView, now: float, tz: tzinfo, number: int) -> list[int]:
+def net_per_day(by_day: Mapping[str, Savings], now: float, tz: tzinfo, number: int) -> list[int]:
     """Net per local day, oldest first, days without calls as 0. ``number`` 0: since the first day."""
-    days = view.by_day()
     if number == 0:
-        number = _days_since(min(days, default=""), datetime.fromtimestamp(now, tz).date())
-    return [days[day].net if day in days else 0 for day in last_days(now, tz, number)]
+        number = _days_since(min(by_day, default=""), datetime.fromtimestamp(now, tz).date())
+    return [by_day[day].net if day in by_day else 0 for day in last_days(now, tz, number)]
 
 
 def _days_since(first: str, today: date) -> int:
@@ -90,11 +121,6 @@ def _days_since(first: str, today: date) -> int:
     except ValueError:
         return 1
     return max(1, min(days, MOST_DAYS))
-
-
-def of_day(view: SavingsView, day: str) -> Savings:
-    """The sums of one day; nothing when there was no call."""
-    return view.by_day().get(day, Savings())
 
 
 def share(savings: Savings) -> str:
@@ -146,9 +172,9 @@ def _cost(tokens: int) -> str:
     return fmt.tokens(tokens) if tokens else fmt.NONE
 
 
-def facts_lines(view: SavingsView, today: Savings) -> list[tuple[Cell, ...]]:
+def facts_lines(summary: Summary) -> list[tuple[Cell, ...]]:
     """Beside the chart: today, how often, what our own words and tools cost, the cache."""
-    total = view.total
+    today, total, view = summary.today, summary.total, summary.view
     return [
         (
             Cell("today    ", Tone.MUTED),

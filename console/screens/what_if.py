@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 from textual import on
@@ -381,8 +382,10 @@ class StrategiesDialog(ModalScreen["tuple[str, ...] | None"]):
         self.dismiss(None)
 
 
-def _preview(text: str) -> list[TextLine]:
+@lru_cache(maxsize=4)
+def _preview(text: str) -> tuple[TextLine, ...]:
+    """Made once per text: laying a long JSON out takes longer than a paint may."""
     lines = lines_of(pretty(text)[:_SHOWN_CHARACTERS].strip("\n"))
     if len(text) > _SHOWN_CHARACTERS:
         lines.append((Cell("\u25b2 cut to what a screen can show", Tone.WARN),))
-    return lines
+    return tuple(lines)

@@ -24,6 +24,7 @@ from console.screens.savings_text import (
     row_cells,
     rows_of,
     sum_row,
+    summary_of,
 )
 from console.state import ConsoleState, SavingsTaken, reduce
 from console.widgets.tone import Tone
@@ -55,16 +56,20 @@ def test_rows_of_every_grouping_add_up_to_the_sum_line(
     total = Savings()
     for row in rows_of(view, grouping):
         total += row.savings
-    assert total == sum_row(view).savings == view.total
+    summary = summary_of(view, NOW, UTC, 0)
+    assert total == sum_row(summary.total).savings == view.total
+    assert summary_of(view, NOW, UTC, 0, summary) is summary
+    assert summary_of(view, NOW + 86_400, UTC, 0, summary) is not summary
 
 
 @given(_LINES)
 def test_the_days_of_the_chart_add_up_and_end_today(lines: list[SavingsLine]) -> None:
     view = SavingsView(tuple(lines), 412, "o200k_base")
-    days = net_per_day(view, NOW, UTC, 0)
+    days = net_per_day(view.by_day(), NOW, UTC, 0)
     assert sum(days) == view.total.net
-    assert len(days) == (30 if any(line.day == "2026-11-01" for line in lines) else len(days))
-    assert net_per_day(view, NOW, UTC, 7)[-1] == days[-1]
+    if any(line.day == "2026-11-01" for line in lines):
+        assert len(days) == 30
+    assert net_per_day(view.by_day(), NOW, UTC, 7)[-1] == days[-1]
 
 
 def test_days_without_calls_are_in_the_chart() -> None:
@@ -72,10 +77,10 @@ def test_days_without_calls_are_in_the_chart() -> None:
     view = SavingsView(
         (SavingsLine("2026-11-29", "docs", "a", Savings(1, 1, 900, 100)),), 0, "o200k_base"
     )
-    assert net_per_day(view, NOW, UTC, 3) == [0, 800, 0]
-    assert net_per_day(view, NOW, UTC, 0) == [800, 0]
+    assert net_per_day(view.by_day(), NOW, UTC, 3) == [0, 800, 0]
+    assert net_per_day(view.by_day(), NOW, UTC, 0) == [800, 0]
     odd = SavingsView((SavingsLine("not a day", "docs", "a", Savings()),), 0, "o200k_base")
-    assert net_per_day(odd, NOW, UTC, 0) == [0]
+    assert net_per_day(odd.by_day(), NOW, UTC, 0) == [0]
 
 
 def test_a_loss_is_said_in_figures_and_words() -> None:
@@ -93,7 +98,7 @@ def test_a_row_obeys_the_sum_that_the_screen_states() -> None:
         one = row.savings
         assert one.net == one.before - one.sent - one.fetched - one.control_tools
         assert row_cells(row)[-2].text == fmt.tokens(one.net)
-    assert "all together" in plain_table(rows_of(SAVINGS, Grouping.DAY), sum_row(SAVINGS))
+    assert "all together" in plain_table(rows_of(SAVINGS, Grouping.DAY), sum_row(SAVINGS.total))
 
 
 def test_the_ledger_is_part_of_what_the_console_knows() -> None:
