@@ -184,6 +184,9 @@ class Answers:
         fault = outcome.fault or fault
         if not outcome.body:
             return ShapedAnswer(request.body, fault=fault, query=query)
+        if request.session in self._sessions:  # the host may have left meanwhile
+            self.held_store.pin(request.session, outcome.key)
+            self._remember(request, outcome.key)
         self.held_store.put(
             outcome.key,
             request.body,
@@ -191,9 +194,6 @@ class Answers:
             request.upstream,
             request.tool,
         )
-        if request.session in self._sessions:  # the host may have left meanwhile
-            self.held_store.pin(request.session, outcome.key)
-            self._remember(request, outcome.key)
         return ShapedAnswer(
             outcome.body,
             request.body,
@@ -334,7 +334,7 @@ class Answers:
         key = self._memory(request.session).answered.get(_identity(request))
         if key is None:
             return "", b""
-        held = await asyncio.to_thread(self.held_store.get, key)
+        held = await asyncio.to_thread(self.held_store.peek, key)
         return ("", b"") if held is None else (key, held.body)
 
     def _remember(self, request: AnswerRequest, key: str) -> None:

@@ -97,10 +97,12 @@ class Engine:
             lambda text: self.redactor.redact(text),
             self._original,
         )
-        self.feedback = FeedbackStore(self.paths.feedback_database)
+        self.feedback = FeedbackStore(
+            self.paths.feedback_database, redact=lambda text: self.redactor.redact(text)
+        )
         self.router = Router(self._proxy_settings, self.recorder, self._looks_secret, self.answers)
-        self.router.own_tools = OwnTools(
-            self.answers, self.feedback, self._offered_tools, self.recorder
+        self.router.offer_own_tools(
+            OwnTools(self.answers, self.feedback, self._offered_tools, self.recorder)
         )
         self.backchannel = Backchannel(self.router)
         self.front = Front(self.router, self.backchannel, self.feed, parts.version)
@@ -290,7 +292,7 @@ class Engine:
         if found is None:
             return None
         record = found.record
-        held = self.answers.held_store.get(record.held_key) if record.held_key else None
+        held = self.answers.held_store.peek(record.held_key) if record.held_key else None
         body = found.before or (held.body if held is not None else b"")
         if not body and not record.strategy:
             body = found.result

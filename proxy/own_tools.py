@@ -10,7 +10,6 @@ from proxy import wire
 from proxy.answers import Answers, FetchedText
 from proxy.compress.notices import READ_MORE, SELECT_CHUNKS
 from proxy.control_tools import (
-    TOOLS,
     FeedbackArguments,
     parse_compression_feedback,
     parse_read_more,
@@ -136,8 +135,3 @@ def sees_own_tools(session: HostSession) -> bool:
     """Whether the tool list that the host holds has our tools; true when it never asked for one."""
     listed = session.listed.get("tools")
     return listed is None or _MARKER in listed
-
-
-def definitions(*, advertised: bool) -> tuple[bytes, ...]:
-    """Our tools as hosts are offered them, in order."""
-    return TOOLS if advertised else ()

@@ -7,45 +7,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from config.schema import ProxySettings
 from proxy import wire
-from proxy.answer_cache import Flights, cache_key, is_writing
+from proxy.answer_cache import AnswerCache, KeptAnswer
 from proxy.answer_rules import AnswerRules, rules_for
 from proxy.answers import AnswerRequest, Answers, ShapedAnswer
-from proxy.catalogue import Catalogue, OfferedUpstream, build
-from proxy.control_tools import TOOLS
+from proxy.catalogue import Catalogue
 from proxy.exchange import Answer, Exchange, Failure, FailureKind, call_outcome
+from proxy.host_calls import HostCall, failure_text, is_tool_error
+from proxy.host_lists import KINDS, HostLists
 from proxy.listing import error_text
-from proxy.model import Outcome, RunningCall, UpstreamState
-from proxy.own_tools import CallRecorder, OwnTools, definitions, sees_own_tools
+from proxy.model import Outcome, RunningCall
+from proxy.own_tools import CallRecorder, OwnTools, sees_own_tools
 from proxy.query import strip_context_query
 from proxy.recorder import CallObservation
 from proxy.session import HostSession
+from proxy.shared_answers import SharedAnswers
 from proxy.tool_traits import NO_TRAITS, ToolTraits, traits_by_name
 from proxy.upstream import Upstream
 
-OUTAGE_GRACE_SECONDS = 600.0
-"""So long an upstream may be away before its tools are withdrawn; shorter outages change no list."""
 _NOT_HERE = frozenset(
     str(code).encode()
     for code in (wire.METHOD_NOT_FOUND, wire.INVALID_PARAMS, wire.RESOURCE_NOT_FOUND)
 )
 """Refusals after which the next upstream may be asked: nothing was done."""
-_LISTS = {
-    "tools/list": "tools",
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/templates/list": "templates",
-}
-_ANNOUNCED = {
-    "prompts": ("prompts",),
-    "resources": ("resources", "templates"),
-    "tools": ("tools",),
-}
-"""Which notice stands for which lists."""
 
 
 class RouterRecorder(CallRecorder, Protocol):
@@ -54,44 +41,6 @@ class RouterRecorder(CallRecorder, Protocol):
     def tool_list_sent(self, ours: bytes, /) -> None:
         """A host was given a tool list with our own tools in it."""
         ...
-
-
-@dataclass(slots=True, eq=False)
-class HostCall:
-    """A request of a host that is under way at an upstream."""
-
-    id: int
-    session: HostSession
-    host_id: wire.Raw
-    upstream: Upstream
-    label: str
-    """The tool, or the method for anything else."""
-    recorded: bool
-    started_at: float
-    arguments: bytes
-    exchange: Exchange
-    rules: AnswerRules | None = None
-    """What the settings said of its answer when it began; ``None`` for what is no tool's call."""
-    traits: ToolTraits = NO_TRAITS
-    query: str = ""
-    """Its ``_context_query``."""
-    shared_as: bytes | None = None
-    """Under this key identical calls share one answer."""
-    generation: int = 0
-    """How often the upstream had been written to when the call began."""
-    writes: bool = False
-    """It may change what other tools of its upstream answer."""
-    cache: str = ""
-    cache_age_seconds: float = 0.0
-
-
-@dataclass(slots=True)
-class _WaitingList:
-    """A host's list request that waits for an upstream never seen before."""
-
-    session: HostSession
-    id: wire.Raw
-    kind: str
 
 
 class Router:
@@ -110,79 +59,47 @@ class Router:
         self.sessions: dict[int, HostSession] = {}
         self.calls: dict[tuple[int, bytes], HostCall] = {}
         """Under way, by session and the host's id."""
-        self.catalogue = Catalogue()
         self._settings = settings
         self._recorder = recorder
-        self._looks_secret = looks_secret
         self._answers = answers
-        self.own_tools: OwnTools | None = None
-        """Answers calls to our own tools."""
-        self._flights: Flights[HostCall] = Flights()
+        self._own_tools: OwnTools | None = None
+        self._shared = SharedAnswers(AnswerCache(0) if answers is None else answers.cache)
         self._rules: dict[tuple[str, str], AnswerRules] = {}
         self._traits: dict[str, Mapping[str, ToolTraits]] = {}
-        self._waiting_lists: list[_WaitingList] = []
-        self._first_seen: dict[str, float] = {}
-        self._list_cache = {kind: self.catalogue.list_result(kind) for kind in _LISTS.values()}
+        self._lists = HostLists(
+            settings, self.upstreams, self.sessions, looks_secret, recorder.tool_list_sent
+        )
 
-    # the catalogue
+    @property
+    def catalogue(self) -> Catalogue:
+        """Everything that hosts are offered now."""
+        return self._lists.catalogue
+
+    def offer_own_tools(self, own_tools: OwnTools) -> None:
+        """From the next `rebuild` on, hosts are offered our own tools."""
+        self._own_tools = own_tools
+        self._lists.has_own_tools = True
+
+    # upstreams come, go and change
 
     def rebuild(self) -> frozenset[str]:
         """Derive the catalogue anew; returns the kinds of lists that changed."""
-        now = time.monotonic()
-        offered = [
-            OfferedUpstream(
-                upstream.name,
-                upstream.settings.prefix or upstream.name,
-                upstream.offer,
-                frozenset(
-                    name for name, tool in upstream.settings.tools.items() if not tool.enabled
-                ),
-            )
-            for upstream in self.upstreams.values()
-            if _advertised(upstream, now)
-        ]
-        settings = self._settings()
         self._rules.clear()
         self._traits.clear()
-        self.catalogue = build(
-            offered,
-            self._looks_secret,
-            context_query=settings.advertise_context_query,
-            own_tools=definitions(
-                advertised=settings.advertise_control_tools and self.own_tools is not None
-            ),
-        )
-        before = self._list_cache
-        self._list_cache = {kind: self.catalogue.list_result(kind) for kind in _LISTS.values()}
-        changed = {kind for kind in _LISTS.values() if before[kind] != self._list_cache[kind]}
-        if "templates" in changed:
-            changed.discard("templates")
-            changed.add("resources")
-        self._answer_waiting_lists()
-        return frozenset(changed)
+        return self._lists.rebuild()
 
     def announce(self, changed: frozenset[str], said: frozenset[str] = frozenset()) -> None:
         """Tell hosts that lists changed: those that hold another one, and of what upstreams ``said``."""
-        for kind, parts in _ANNOUNCED.items():
-            if kind not in changed | said:
-                continue
-            frame = wire.notification(f"notifications/{kind}/list_changed")
-            for session in self.sessions.values():
-                stale = any(
-                    part in session.listed and session.listed[part] != self._list_cache[part]
-                    for part in parts
-                )
-                if session.initialized and (stale or kind in said):
-                    session.send(frame)
+        self._lists.announce(changed, said)
 
     def upstream_added(self, upstream: Upstream) -> None:
         """From now on, first lists may wait for it."""
         self.upstreams[upstream.name] = upstream
-        self._first_seen[upstream.name] = time.monotonic()
+        self._lists.upstream_added(upstream.name)
 
     def state_changed(self) -> None:
         """Some upstream's state changed: lists may no longer have to wait for it."""
-        self._answer_waiting_lists()
+        self._lists.answer_waiting()
 
     def hand_over(self, exchange: Exchange, successor: Upstream | None) -> None:
         """A request that was never sent goes to the upstream's successor, if it has one."""
@@ -201,43 +118,8 @@ class Router:
         """Some times a second: lists that have waited long enough, tools of long outages."""
         for upstream in self.upstreams.values():
             upstream.tick(now)
-        self._answer_waiting_lists()
-        gone = {
-            name
-            for name, upstream in self.upstreams.items()
-            if not _advertised(upstream, now) and name in self.catalogue.prefixes.values()
-        }
-        if gone:
+        if self._lists.tick(now):
             self.announce(self.rebuild())
-
-    def _list(self, session: HostSession, id: wire.Raw, kind: str) -> None:
-        if self._unseen_upstreams():
-            self._waiting_lists.append(_WaitingList(session, id, kind))
-        else:
-            self._reply_list(session, id, kind)
-
-    def _reply_list(self, session: HostSession, id: wire.Raw, kind: str) -> None:
-        session.listed[kind] = self._list_cache[kind]
-        if kind == "tools" and self.catalogue.own:
-            self._recorder.tool_list_sent(b",".join(TOOLS))
-        session.reply(id, self._list_cache[kind])
-
-    def _unseen_upstreams(self) -> bool:
-        """Some upstream was never seen before and may still appear in time."""
-        wait = self._settings().first_list_wait_seconds
-        now = time.monotonic()
-        return any(
-            not upstream.known
-            and upstream.state in (UpstreamState.IDLE, UpstreamState.CONNECTING)
-            and now < self._first_seen.get(name, now) + wait
-            for name, upstream in self.upstreams.items()
-        )
-
-    def _answer_waiting_lists(self) -> None:
-        if self._waiting_lists and not self._unseen_upstreams():
-            waiting, self._waiting_lists = self._waiting_lists, []
-            for item in waiting:
-                self._reply_list(item.session, item.id, item.kind)
 
     # requests of hosts
 
@@ -247,8 +129,8 @@ class Router:
         """Route a request by its method."""
         if method == "tools/call":
             self._call_tool(session, id, params or {})
-        elif method in _LISTS:
-            self._list(session, id, _LISTS[method])
+        elif method in KINDS:
+            self._lists.answer(session, id, KINDS[method])
         elif method == "prompts/get":
             self._get_prompt(session, id, params or {})
         elif method == "completion/complete":
@@ -267,8 +149,8 @@ class Router:
         if name is None:
             session.refuse(id, wire.INVALID_PARAMS, "tools/call needs the name of a tool")
             return
-        if name in self.catalogue.own and self.own_tools is not None:
-            self.own_tools.call(session, id, name, params)
+        if name in self.catalogue.own and self._own_tools is not None:
+            self._own_tools.call(session, id, name, params)
             return
         target = self.catalogue.find_tool(name)
         upstream = None if target is None else self.upstreams.get(target[0])
@@ -302,29 +184,15 @@ class Router:
         call = self._open(session, id, "tools/call", params, upstream, tool, arguments)
         if call is None:
             return
-        call.rules = rules = self._rules_of(upstream, tool)
+        call.rules = self._rules_of(upstream, tool)
         call.traits = traits
         call.query = query
         answers.called(session.id, arguments)
-        if not answers.cache.eligible(rules.cache_policy, traits.annotations):
-            call.writes = is_writing(traits.annotations)
-            if call.writes:
-                answers.cache.invalidate(upstream.name)
+        admitted = self._shared.admit(call, time.monotonic())
+        if isinstance(admitted, KeptAnswer):
+            call.exchange.finish({"result": wire.Raw(admitted.body)})
+        elif admitted:
             self._submit(call)
-            return
-        now = time.monotonic()
-        key = cache_key(upstream.name, tool, arguments)
-        kept = answers.cache.get(key, now)
-        if kept is not None:
-            call.cache, call.cache_age_seconds = "hit", now - kept.stored_at
-            call.exchange.finish({"result": wire.Raw(kept.body)})
-            return
-        call.generation = answers.cache.generation(upstream.name)
-        call.shared_as = key + call.generation.to_bytes(8, "big")
-        if self._flights.join(call.shared_as, call):
-            self._submit(call)
-        else:
-            call.cache = "shared"
 
     def _get_prompt(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
         name = wire.string(params, "name")
@@ -473,10 +341,9 @@ class Router:
     def _finish(self, call: HostCall, answer: Answer) -> None:
         """The upstream has answered, or will not: shape the answer if need be, then send it."""
         rules, answers = call.rules, self._answers
-        if answers is not None and call.writes:
-            answers.cache.invalidate(call.upstream.name)  # what was read while it wrote is old, too
-        if answers is not None and call.shared_as is not None:
-            self._share(call, answer, answers)
+        for follower in self._shared.answered(call, answer, time.monotonic()):
+            copy = answer if isinstance(answer, Failure) else dict(answer)
+            follower.exchange.finish(copy)
         if (
             isinstance(answer, Failure)
             or rules is None
@@ -507,23 +374,6 @@ class Router:
         if self.calls.pop((call.session.id, bytes(call.host_id)), None) is call:
             answer["result"] = wire.Raw(shaped.body)
             self._deliver(call, answer, shaped)
-
-    def _share(self, call: HostCall, answer: Answer, answers: Answers) -> None:
-        """Keep the answer for later calls, and give it to identical ones that wait for it."""
-        assert call.shared_as is not None
-        key, call.shared_as = call.shared_as, None
-        followers = self._flights.landed(key, call)
-        if not isinstance(answer, Failure) and "result" in answer:
-            assert call.rules is not None
-            body = bytes(answer["result"])
-            fresh = answers.cache.generation(call.upstream.name) == call.generation
-            if call.rules.cache_ttl_seconds > 0 and fresh and not _is_tool_error(body):
-                now = time.monotonic()
-                answers.cache.put(key[:-8], body, now, call.rules.cache_ttl_seconds)
-        for follower in followers:
-            follower.shared_as = None
-            copy = answer if isinstance(answer, Failure) else dict(answer)
-            follower.exchange.finish(copy)
 
     def _deliver(self, call: HostCall, answer: Answer, shaped: ShapedAnswer | None = None) -> None:
         outcome = call_outcome(answer)
@@ -556,7 +406,7 @@ class Router:
                     if call.exchange.method == "tools/call"
                     else wire.error(call.host_id, wire.SERVER_ERROR, error)
                 )
-            elif outcome is Outcome.OK and _is_tool_error(body):
+            elif outcome is Outcome.OK and is_tool_error(body):
                 outcome = Outcome.TOOL_ERROR
         call.session.send(frame, bytes(call.host_id))
         self._record(call, outcome, error, body, shaped)
@@ -611,17 +461,15 @@ class Router:
             call = self.calls.pop(key)
             self._withdraw(call, {"reason": reason})
             self._record(call, Outcome.CANCELLED, "the host has left", b"")
-        self._waiting_lists = [item for item in self._waiting_lists if item.session is not session]
+        self._lists.forget(session)
         if self._answers is not None:
             self._answers.left(session.id)
 
     def _withdraw(self, call: HostCall, note: wire.Members) -> None:
         """Nobody wants this one any more; of identical calls the next one asks in its place."""
-        if call.shared_as is not None:
-            successor = self._flights.leave(call.shared_as, call)
-            if successor is not None:
-                successor.cache = ""
-                self._submit(successor)
+        successor = self._shared.withdrawn(call)
+        if successor is not None:
+            self._submit(successor)
         call.upstream.cancel(call.exchange, note)
 
     def _rules_of(self, upstream: Upstream, tool: str) -> AnswerRules:
@@ -643,28 +491,3 @@ class Router:
             RunningCall(call.id, call.started_at, call.session.name, call.upstream.name, call.label)
             for call in self.calls.values()
         )
-
-
-def failure_text(upstream: Upstream, failure: Failure) -> str:
-    """What a host is told: what happened, to which upstream, and what comes next."""
-    text = f"mms: upstream {upstream.name} {failure.text}."
-    if failure.kind is FailureKind.LOST:
-        text += " It is being restarted; whether the call had an effect is not known."
-    if failure.kind in (FailureKind.LOST, FailureKind.DOWN) and upstream.vitals.last_words:
-        text += f" Its last error output: {upstream.vitals.last_words[:300]}"
-    return text
-
-
-def _is_tool_error(body: bytes) -> bool:
-    """The tool itself says that it failed."""
-    if b'"isError"' not in body:
-        return False
-    flag = wire.members_of(body).get("isError")
-    return flag is not None and bytes(flag) == b"true"
-
-
-def _advertised(upstream: Upstream, now: float) -> bool:
-    """Whether hosts are offered what it has: through short outages, but not when it is off."""
-    if upstream.state is UpstreamState.DISABLED:
-        return False
-    return upstream.down_since is None or now - upstream.down_since < OUTAGE_GRACE_SECONDS

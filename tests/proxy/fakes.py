@@ -285,8 +285,8 @@ class FakeRelay:
         self.answers = None if held is None else self._answers(held)
         self.router = Router(lambda: self.proxy, self.recorder, lambda text: False, self.answers)
         if self.answers is not None:
-            self.router.own_tools = OwnTools(
-                self.answers, self.feedback, self._offered, self.recorder
+            self.router.offer_own_tools(
+                OwnTools(self.answers, self.feedback, self._offered, self.recorder)
             )
         self.backchannel = Backchannel(self.router)
         self.catalogues = FakeCatalogues()
