@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from proxy.compress import json_strings, notices
-from proxy.compress.json_order import Ranked, items_in_order
+from proxy.compress.json_order import WORTH_NAMING, Ranked, items_in_order
 from proxy.compress.json_query import NOTHING, Hits
 from proxy.compress.json_sizes import Sizes
 from proxy.compress.json_tree import Children, Document, Pointer, quoted, section
@@ -238,8 +238,12 @@ class Cutter:
         starts, ends = room.children.starts, room.children.ends
         score = self._hits.score
         worth = {i: score(starts[i], ends[i]) for i in room.sizes} if self._hits.positions else {}
-        named = sorted((i for i in room.sizes if worth.get(i)), key=lambda i: (-worth[i], i))
-        others = [i for i in room.sizes if not worth.get(i)]
+        # What says much less than the best is only as good as what is not named at all.
+        least = WORTH_NAMING * max(worth.values(), default=0.0)
+        found = [i for i in room.sizes if worth.get(i) and worth[i] >= least]
+        best = frozenset(found)
+        named = sorted(found, key=lambda i: (-worth[i], i))
+        others = [i for i in room.sizes if i not in best]
         reserve = 0
         if not room.pointer:
             # All fields at the top are to be seen, if possible.

@@ -30,6 +30,8 @@ _BRACKET = re.compile(_STRING + rb"|[{}\[\]]", re.DOTALL)
 _TOKEN = re.compile(_STRING + rb"|[{}\[\],:]", re.DOTALL)
 _RAW_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_STAND_INS = ((b"Infinity", b"0e900078", b"0.000000"), (b"NaN", b"0e900077", b"0.0"))
+"""Names, numbers that take their places while white space is removed, and what shadows have."""
 _NUMBERS = ((b"-Infinity", b"-0.000000"), (b"Infinity", b"0.000000"), (b"NaN", b"0.0"))
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -170,7 +172,27 @@ def parse(text: str) -> Document | None:
             pass
         else:
             return Document(compact, compact)
+        document = _with_odd_numbers(data)
+        if document is not None:
+            return document
     return _odd(data)
+
+
+def _with_odd_numbers(data: bytes) -> Document | None:
+    """JSON in which only NaN and Infinity are odd, as many programs write it."""
+    names = [pair for pair in _STAND_INS if pair[0] in data]
+    if not names or any(stand_in in data for _, stand_in, _ in names):
+        return None
+    for name, stand_in, _ in names:
+        data = data.replace(name, stand_in)
+    try:
+        raw = shadow = msgspec.json.format(data, indent=-1)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    for name, stand_in, plain in names:
+        raw = raw.replace(stand_in, name)
+        shadow = shadow.replace(stand_in, plain)
+    return Document(raw, shadow)
 
 
 def _odd(data: bytes) -> Document | None:
