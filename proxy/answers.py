@@ -33,7 +33,7 @@ from proxy.jobs import (
     SelectJob,
     WhatIfJob,
 )
-from proxy.query import Query, query_of
+from proxy.query import CONTEXT_QUERY, Query, query_of
 from proxy.store.database import StoreUnavailable
 from proxy.store.held import HeldBody, HeldStore
 from proxy.summary import SummaryFailed
@@ -168,6 +168,7 @@ class Answers:
             request.rules.unit,
             request.rules.clean,
             query.text,
+            query.source == CONTEXT_QUERY,
             request.handles,
             request.output_schema,
             earlier,
@@ -321,7 +322,7 @@ class Answers:
 
     def _query(self, request: AnswerRequest) -> Query:
         if request.query:
-            return Query(request.query, "_context_query")
+            return Query(request.query, CONTEXT_QUERY)
         recent = [
             arguments.decode("utf-8", "replace")
             for arguments in reversed(self._memory(request.session).arguments)

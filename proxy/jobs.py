@@ -34,6 +34,8 @@ class ReduceJob(msgspec.Struct, frozen=True, tag="reduce"):
     clean: bool = False
     """Remove noise also when it is within the budget."""
     query: str = ""
+    told: bool = False
+    """The agent said itself what it looks for."""
     handles: bool = True
     """The host's session can see the tools that read held text."""
     output_schema: bytes = b""

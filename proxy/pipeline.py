@@ -328,6 +328,7 @@ class _Draft:
             key,
             detect(text),
             self.answer.is_error,
+            self.job.told,
         )
 
     def _hold(self, text: str, pointer: str) -> str:

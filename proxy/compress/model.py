@@ -83,6 +83,8 @@ class Task:
     content: ContentType = ContentType.MIXED
     is_error: bool = False
     """The tool reported an error: head and tail matter most."""
+    told: bool = False
+    """The reader itself said what it looks for; else ``query`` was read from the call and is a hint."""
 
 
 @dataclass(frozen=True, slots=True)

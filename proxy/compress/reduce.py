@@ -56,8 +56,8 @@ _BY_NAME: dict[Compression, tuple[tuple[Compression, Reducer], ...]] = {
 
 The summary of a model and the difference to an earlier answer are made before this module is asked.
 """
-_OUTLINED = frozenset({ContentType.CODE})
-"""Without anything to look for, an outline of these says more than a selection."""
+_OUTLINED = frozenset({ContentType.CODE, ContentType.DIFF})
+"""Unless the reader said what it looks for, an outline of these says more than loose pieces."""
 _FOLDED = JSON_TYPES | {ContentType.LOG}
 
 
@@ -95,7 +95,7 @@ def _automatic(task: Task) -> tuple[tuple[Compression, Reducer], ...]:
     extracting = (Compression.EXTRACT, extract)
     if task.content in _FOLDED:
         return ((Compression.LOSSLESS, lossless), extracting)
-    if task.content in _OUTLINED and not task.query:
+    if task.content in _OUTLINED and not (task.told and task.query):
         return ((Compression.SKELETON, skeleton), extracting)
     if task.content is ContentType.TRACE:
         return ((Compression.TRUNCATE, head_tail), extracting)

@@ -291,3 +291,16 @@ def test_reading_on_continues_where_it_ended() -> None:
     assert isinstance(found, Fetched)
     assert found.text.startswith(PROSE[10:40])
     assert found.start == 10
+
+
+def test_source_code_is_outlined_unless_the_agent_said_what_it_looks_for() -> None:
+    code = "\n\n".join(
+        f'def function_{n}(value: int) -> int:\n    """Adds {n}."""\n    total = value + {n}\n'
+        f"    return total * {n}\n"
+        for n in range(120)
+    )
+    hinted = reduced(result(code), 2_000, query="function 77 total")
+    assert hinted.strategy == "skeleton"
+    told = reduced(result(code), 2_000, query="function_77", told=True)
+    assert told.strategy == "extract"
+    assert "return total * 77" in parse_answer(told.body).blocks[0].text
