@@ -9,9 +9,12 @@ from console.cli.context import Context
 from console.cli.context import run as run_async
 from console.cli.editing import TakeOver, tell_station
 from console.cli.errors import CliError, ExitCode, UsageError
+from console.safe import safe_line
 from console.trials import LEAST_BUDGET, settings_of
 from proxy.answer_model import Variant, WhatIf, WhatIfQuery
 
+_EXAMPLES = 3
+_EXAMPLE_CHARACTERS = 60
 _NAMES = tuple(one.value for one in Compression)
 
 
@@ -95,18 +98,26 @@ def _print(view: WhatIf, show: str, context: Context) -> None:
     rows += [_row(_name(one), one, view.before_tokens) for one in view.variants]
     out.line()
     out.table(("STRATEGY", *_NUMBERS), rows, right=_NUMBERS)
-    for one in view.variants:
-        for title, examples in (
-            ("loses", one.facts.lost_examples),
-            ("leaves to fetch", one.facts.missing_examples),
-        ):
-            if examples:
-                out.line(f"\n{one.asked} {title}, for example:")
-                for example in examples:
-                    out.line("  " + example.replace("\n", " "))
+    for title, wanted in (("loses", "lost_examples"), ("leaves to fetch", "missing_examples")):
+        lines = [
+            f"  {one.asked}: {_some(getattr(one.facts, wanted))}"
+            for one in view.variants
+            if getattr(one.facts, wanted)
+        ]
+        if lines:
+            out.line(f"\nWhat each {title}, for example:")
+            for line in lines:
+                out.line(line)
     for one in view.variants:
         if one.asked == show:
             out.line(f"\nThe answer by {_name(one)}:\n\n{one.text}")
+
+
+def _some(examples: tuple[str, ...]) -> str:
+    """The first few on one line; JSON has all."""
+    shown = [safe_line(example, _EXAMPLE_CHARACTERS) for example in examples[:_EXAMPLES]]
+    more = len(examples) - len(shown)
+    return " | ".join(shown) + (f" | {more} more" if more > 0 else "")
 
 
 def _name(one: Variant) -> str:

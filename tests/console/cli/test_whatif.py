@@ -45,10 +45,10 @@ def test_variants_stand_side_by_side_with_what_they_lose(
         "budget 4,000",
         f"was sent: {CUT.strategy}",
         "FACTS KEPT",
-        "truncate loses, for example:",
-        "ERROR 14:03:07 disk full",
-        "extract leaves to fetch",
-        "items/17/id = 48213",
+        "What each loses, for example:",
+        "truncate: ERROR 14:03:07 disk full",
+        "What each leaves to fetch, for example:",
+        "extract: items/17/id = 48213 | /srv/app/config.toml",
     ):
         assert words in ran.out, words
     data = mms.run("whatif", str(CUT.id), "--json").json
