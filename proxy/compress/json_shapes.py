@@ -16,59 +16,14 @@ from typing import cast
 
 import msgspec
 
-MAX_DEPTH = 100
-"""Levels; deeper JSON is not encoded."""
-SHORTEST_REF = 24
-"""Characters, about, that a repeated value must have to become a reference."""
+from proxy.compress.json_nodes import SHORTEST_REF, Node, Number, Reader
+
 FEWEST_TEXTS = 3
 """Times that a long string must stand to become a reference."""
-FEWEST_ROWS = 8
-"""Rows of scalars that are read as one table."""
 SHORTEST_AFFIX = 4
 """Characters that the strings of a column must have in common, at both ends together."""
 LEGEND = "_mms"
 _SPECIAL = ("@", "#")
-
-
-class TooDeep(Exception):
-    """The value has more than `MAX_DEPTH` levels."""
-
-
-class _Number:
-    """A number with fraction or exponent, by its digits. One per text: identity is equality."""
-
-    __slots__ = ("raw",)
-
-    def __init__(self, raw: msgspec.Raw) -> None:
-        self.raw = raw
-
-
-class _Node:
-    """An object, an array or a table; the same contents are the same node."""
-
-    __slots__ = ("count", "keys", "place", "size", "table", "uses", "values")
-
-    def __init__(self, keys: tuple[str, ...] | None, values: tuple[object, ...], size: int) -> None:
-        self.keys = keys
-        """``None`` for an array."""
-        self.values = values
-        """The rows of a table."""
-        self.table = False
-        """An array of objects with these keys and scalar values."""
-        self.size = size
-        """Characters, about."""
-        self.uses = 0
-        """How many different nodes it stands in."""
-        self.place = 0
-        """Of its (first) row among the rows of its shape."""
-
-    @property
-    def is_object(self) -> bool:
-        return bool(self.keys) and not self.table
-
-    @property
-    def is_ref(self) -> bool:
-        return self.uses > 1 and self.size >= SHORTEST_REF
 
 
 @dataclass(slots=True)
@@ -93,7 +48,7 @@ class _Shape:
     """Objects with the same keys."""
 
     keys: tuple[str, ...]
-    nodes: list[_Node] = field(default_factory=list[_Node])
+    nodes: list[Node] = field(default_factory=list[Node])
     """Objects and tables."""
     count: int = 0
     """Rows."""
@@ -109,9 +64,8 @@ class Encoder:
     """Writes one value. Not to be used twice."""
 
     def __init__(self) -> None:
-        self._nodes: dict[object, _Node] = {}
-        self._numbers: dict[bytes, _Number] = {}
-        self._texts: dict[str, int] = {}
+        self._reader = Reader()
+        self._texts = self._reader.texts
         self._shapes: dict[tuple[str, ...], _Shape] = {}
         self._used_shapes: list[_Shape] = []
         self._refs: list[object] = []
@@ -120,7 +74,7 @@ class Encoder:
 
     def encode(self, value: object) -> bytes:
         """``value`` as parsed by `lossless_json.parse`. Raises `TooDeep`."""
-        root = self._read(value, 0)
+        root = self._reader.read(value)
         self._find_shapes()
         data = self._value(root)
         whole: dict[str, object] = {LEGEND: self._legend()}
@@ -133,107 +87,10 @@ class Encoder:
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def _read(self, value: object, depth: int) -> object:
-        """The value with equal parts made one; a `_Node` for objects and arrays."""
-        kind = type(value)
-        if kind is dict:
-            members = cast("dict[str, object]", value)
-            return self._intern(tuple(members), list(members.values()), depth)
-        if kind is list:
-            items = cast("list[object]", value)
-            if len(items) >= FEWEST_ROWS and type(items[0]) is dict:
-                table = self._read_table(items)
-                if table is not None:
-                    return table
-            return self._intern(None, items.copy(), depth)
-        if kind is msgspec.Raw:
-            return self._number(cast("msgspec.Raw", value))
-        return value
-
-    def _intern(self, keys: tuple[str, ...] | None, values: list[object], depth: int) -> _Node:
-        if depth > MAX_DEPTH:
-            raise TooDeep
-        size = 2 + 3 * len(values)
-        texts: list[str] = []
-        for place, part in enumerate(values):
-            kind = type(part)
-            if kind is str:
-                length = len(cast("str", part))
-                size += length
-                if length >= SHORTEST_REF:
-                    texts.append(cast("str", part))
-            elif kind is dict or kind is list:
-                node = values[place] = cast("_Node", self._read(part, depth + 1))
-                size += node.size
-            elif kind is msgspec.Raw:
-                values[place] = self._number(cast("msgspec.Raw", part))
-                size += 5
-            else:
-                size += 4
-        row = tuple(values)
-        # Types, too: true equals 1.
-        identity = (keys, row, tuple(map(type, row)))
-        known = self._nodes.get(identity)
-        if known is None:
-            if keys:
-                size += sum(map(len, keys)) + 3 * len(keys)
-            known = self._nodes[identity] = _Node(keys, row, size)
-            for part in row:
-                if type(part) is _Node:
-                    part.uses += 1
-            for text in texts:
-                self._texts[text] = self._texts.get(text, 0) + 1
-        return known
-
-    def _read_table(self, items: Sequence[object]) -> _Node | None:
-        """Objects with the same keys and only scalars in them; ``None`` for anything else."""
-        if set(map(type, items)) != {dict}:
-            return None
-        objects = cast("Sequence[dict[str, object]]", items)
-        keys = tuple(objects[0])
-        if not keys or not all(map(eq, map(tuple, objects), repeat(keys))):
-            return None
-        columns: list[Sequence[object]] = list(zip(*[row.values() for row in objects], strict=True))
-        size = (sum(map(len, keys)) + 6 * len(keys)) * len(objects)
-        kinds: list[tuple[type, ...]] = []
-        for place, column in enumerate(columns):
-            types = tuple(map(type, column))
-            kinds.append(types)
-            distinct = set(types)
-            if dict in distinct or list in distinct:
-                return None
-            if msgspec.Raw in distinct:
-                columns[place] = [
-                    self._number(cast("msgspec.Raw", cell)) if kind is msgspec.Raw else cell
-                    for cell, kind in zip(column, types, strict=True)
-                ]
-            elif distinct == {str}:
-                size += sum(map(len, cast("Sequence[str]", column)))
-        rows = tuple(zip(*columns, strict=True))
-        identity = (keys, rows, tuple(kinds))
-        known = self._nodes.get(identity)
-        if known is None:
-            known = self._nodes[identity] = _Node(keys, rows, size)
-            known.table = True
-            for column, types in zip(columns, kinds, strict=True):
-                if str in types:
-                    for cell in column:
-                        if type(cell) is str and len(cell) >= SHORTEST_REF:
-                            self._texts[cell] = self._texts.get(cell, 0) + 1
-        return known
-
-    def _number(self, raw: msgspec.Raw) -> _Number:
-        text = bytes(raw)
-        found = self._numbers.get(text)
-        if found is None:
-            # A copy: a slice would keep the whole text alive.
-            found = self._numbers[text] = _Number(msgspec.Raw(text))
-        return found
-
     # -- shapes ----------------------------------------------------------------------------------
 
     def _find_shapes(self) -> None:
-        for node in self._nodes.values():
+        for node in self._reader.nodes.values():
             if node.keys:
                 shape = self._shapes.get(node.keys)
                 if shape is None:
@@ -265,14 +122,14 @@ class Encoder:
             if kinds == {str} and values[0] in self._texts:
                 self._texts[cast("str", values[0])] -= len(values)
             return _Column(constant=True, written=values)
-        if _Node in kinds:
-            return self._column_of_nodes([value for value in values if type(value) is _Node])
+        if Node in kinds:
+            return self._column_of_nodes([value for value in values if type(value) is Node])
         before = after = ""
         if kinds == {str} and len(values) > 3:
             before, after = _affixes(cast("Sequence[str]", values))
         return _Column(before=before, after=after, written=values)
 
-    def _column_of_nodes(self, nodes: Sequence[_Node]) -> _Column:
+    def _column_of_nodes(self, nodes: Sequence[Node]) -> _Column:
         if any(node.keys == () for node in nodes):
             return _Column()  # an empty object would be taken for an empty list
         if all(node.is_object for node in nodes):
@@ -285,7 +142,7 @@ class Encoder:
                     keys.add(node.keys)
                     continue
                 for part in node.values:
-                    keys.add(part.keys if type(part) is _Node and part.is_object else None)
+                    keys.add(part.keys if type(part) is Node and part.is_object else None)
             many = True
         else:
             return _Column()
@@ -300,9 +157,9 @@ class Encoder:
                 continue
             values = column.written
             if str not in set(map(type, values)):
-                if _Number in set(map(type, values)):
+                if Number in set(map(type, values)):
                     column.written = [
-                        value.raw if type(value) is _Number else value for value in values
+                        value.raw if type(value) is Number else value for value in values
                     ]
                 continue
             start, end = len(column.before), len(column.after)
@@ -312,7 +169,7 @@ class Encoder:
                 type(value) is str and (value[:1] in _SPECIAL or len(value) >= SHORTEST_REF)
                 for value in values
             )
-            if not plain or _Number in set(map(type, values)):
+            if not plain or Number in set(map(type, values)):
                 values = [self._value(value) for value in values]
             column.written = values
         flat = [column.written for column in shape.columns if not column.constant]
@@ -325,9 +182,9 @@ class Encoder:
     def _value(self, value: object) -> object:
         if type(value) is str:
             return self._text(value)
-        if type(value) is _Number:
+        if type(value) is Number:
             return value.raw
-        if type(value) is not _Node:
+        if type(value) is not Node:
             return value
         if not value.is_ref:
             return self._plain(value)
@@ -353,7 +210,7 @@ class Encoder:
             return "@" + text
         return text
 
-    def _plain(self, node: _Node) -> object:
+    def _plain(self, node: Node) -> object:
         if node.keys is None or node.table:
             return self._list(node)
         shape = self._shapes.get(node.keys)
@@ -364,7 +221,7 @@ class Encoder:
             for key, value in zip(node.keys, node.values, strict=True)
         }
 
-    def _list(self, node: _Node) -> list[object]:
+    def _list(self, node: Node) -> list[object]:
         """Items; objects that have a shape as rows after its mark."""
         if node.table:
             shape = self._shapes[cast("tuple[str, ...]", node.keys)]
@@ -373,7 +230,7 @@ class Encoder:
         current: _Shape | None = None
         marked = False
         for part in node.values:
-            if type(part) is not _Node or part.is_ref:
+            if type(part) is not Node or part.is_ref:
                 written.append(self._value(part))
             elif part.keys is None or part.table:
                 # Among rows a list would be taken for one.
@@ -391,14 +248,14 @@ class Encoder:
                 written.append(self._row(shape, part))
         return written
 
-    def _table_rows(self, shape: _Shape, node: _Node) -> Sequence[object]:
+    def _table_rows(self, shape: _Shape, node: Node) -> Sequence[object]:
         places = range(node.place, node.place + len(node.values))
         if shape.rows is not None:
             return shape.rows[places.start : places.stop]
         rows = cast("tuple[tuple[object, ...]]", node.values)
         return [self._mixed_row(shape, place, row) for place, row in zip(places, rows, strict=True)]
 
-    def _row(self, shape: _Shape, node: _Node) -> Sequence[object]:
+    def _row(self, shape: _Shape, node: Node) -> Sequence[object]:
         if shape.rows is not None:
             return shape.rows[node.place]
         return self._mixed_row(shape, node.place, node.values)
@@ -410,7 +267,7 @@ class Encoder:
                 continue
             if column.written is not None:
                 row.append(column.written[place])
-            elif column.shape is None or type(value) is not _Node or value.is_ref:
+            elif column.shape is None or type(value) is not Node or value.is_ref:
                 row.append(self._value(value))
             elif not column.many:
                 row.append(self._row(column.shape, value))
@@ -421,8 +278,8 @@ class Encoder:
                 row.append(
                     [
                         self._value(part)
-                        if cast("_Node", part).is_ref
-                        else self._row(inner, cast("_Node", part))
+                        if cast("Node", part).is_ref
+                        else self._row(inner, cast("Node", part))
                         for part in value.values
                     ]
                 )

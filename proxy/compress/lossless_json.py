@@ -23,7 +23,8 @@ from typing import cast
 
 import msgspec
 
-from proxy.compress.json_shapes import FEWEST_ROWS, LEGEND, Encoder, TooDeep
+from proxy.compress.json_nodes import FEWEST_ROWS, TooDeep
+from proxy.compress.json_shapes import LEGEND, Encoder
 
 _parser = msgspec.json.Decoder(float_hook=msgspec.Raw)
 

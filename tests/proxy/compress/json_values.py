@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from proxy.compress.notices import MARK
 
 KEYS = st.one_of(
-    st.sampled_from(["id", "name", "items", "error", "status", "_mms", "_mms_", "a/b", "a~b", "@x", "#0"]),
+    st.sampled_from(
+        ["id", "name", "items", "error", "status", "_mms", "_mms_", "a/b", "a~b", "@x", "#0"]
+    ),
     st.just(""),
     st.text(max_size=8),
 )
@@ -31,7 +33,9 @@ VALUES = st.recursive(
         st.lists(inner, max_size=12),
         st.dictionaries(KEYS, inner, max_size=8),
         st.lists(
-            st.fixed_dictionaries({"id": st.integers(0, 99), "name": st.text(max_size=6), "x": SCALARS}),
+            st.fixed_dictionaries(
+                {"id": st.integers(0, 99), "name": st.text(max_size=6), "x": SCALARS}
+            ),
             min_size=2,
             max_size=20,
         ),
@@ -71,7 +75,10 @@ def is_part(part: object, whole: object) -> bool:
             return False
         keys = [key for key in part if key in whole]
         return (
-            all(key in whole or (key.startswith("_mms") and _is_announcement(part[key])) for key in part)
+            all(
+                key in whole or (key.startswith("_mms") and _is_announcement(part[key]))
+                for key in part
+            )
             and keys == [key for key in whole if key in part]
             and all(is_part(part[key], whole[key]) for key in keys)
         )
@@ -80,7 +87,9 @@ def is_part(part: object, whole: object) -> bool:
             return False
         rest = iter(whole)
         return all(
-            any(is_part(item, other) for other in rest) for item in part if not _is_announcement(item)
+            any(is_part(item, other) for other in rest)
+            for item in part
+            if not _is_announcement(item)
         )
     if isinstance(whole, str):
         return part == whole or (isinstance(part, str) and MARK in part)

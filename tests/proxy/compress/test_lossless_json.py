@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from proxy.compress import lossless_json
-from proxy.compress.json_shapes import MAX_DEPTH
+from proxy.compress.json_nodes import MAX_DEPTH
 from proxy.compress.lossless_json import NotEncodable
 from tests.proxy.compress.json_values import LAYOUTS, VALUES, write
 
