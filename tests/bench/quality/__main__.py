@@ -104,7 +104,8 @@ class Report:
             return
         rows: list[Row] = []
         for name, change in _QUERIES.items():
-            changed = [replace(case, question=change(case.question)) for case in cases]
+            told = change is not _arguments
+            changed = [replace(case, question=change(case.question), told=told) for case in cases]
             found, _ = self.bench.retained(changed, budget)
             rows.append({"query": name, **_shares(found)})
         title = f"Shape {cases[0].shape} at {budget} by what is known of the question"

@@ -35,6 +35,8 @@ class Case:
     json: bool = False
     """The text is JSON, so the result must be."""
     name: str = ""
+    told: bool = True
+    """The agent said what it looks for, as with ``_context_query``; else it is guessed from the call."""
 
 
 def kept(case: Case, sent: str) -> bool:

@@ -48,10 +48,12 @@ class Product:
     def __init__(self, gauge: Gauge) -> None:
         self._gauge = gauge
 
-    def reduce(self, text: str, query: str, budget: int, strategy: str = "auto") -> Output:
+    def reduce(
+        self, text: str, query: str, budget: int, strategy: str = "auto", *, told: bool = True
+    ) -> Output:
         """One text as a tool's result."""
         original = json.dumps({"content": [{"type": "text", "text": text}]}).encode()
-        job = ReduceJob(original, strategy, budget, query=query)
+        job = ReduceJob(original, strategy, budget, query=query, told=told)
         started = time.perf_counter()
         found = reduce_answer(job, self._gauge)
         milliseconds = (time.perf_counter() - started) * 1000
@@ -70,10 +72,6 @@ class Product:
             tuple(parts),
             found.fault,
         )
-
-    def method(self, text: str, query: str, budget: int) -> str:
-        """As a column beside the others."""
-        return self.reduce(text, query, budget).text
 
     def recovers(self, output: Output) -> str:
         """Why not everything comes back byte for byte; empty when it does."""
