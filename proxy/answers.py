@@ -269,7 +269,8 @@ class Answers:
             original.body,
             query.strategies,
             query.budget_tokens or original.budget,
-            original.query if query.query is None else query.query,
+            original.query.text if query.query is None else query.query,
+            query.query is not None or original.query.source == CONTEXT_QUERY,
             original.sent,
             original.strategy,
         )
@@ -371,7 +372,7 @@ class OriginalCall:
     """The upstream's result; empty when it is no longer held."""
     sent: bytes
     strategy: str
-    query: str
+    query: Query
     budget: int
     """Tokens that an answer of this tool may have now."""
 

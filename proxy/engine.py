@@ -38,6 +38,7 @@ from proxy.model import CallRecord, Transport, UpstreamView
 from proxy.operator import StationService, serve_operator
 from proxy.own_tools import OwnTools
 from proxy.processes import become_subreaper
+from proxy.query import Query
 from proxy.recorder import Recorder
 from proxy.redact import Redactor
 from proxy.router import Router
@@ -308,7 +309,7 @@ class Engine:
             body,
             found.result,
             record.strategy,
-            found.query,
+            Query(found.query, found.query_source),
             budget,
         )
 

@@ -106,6 +106,7 @@ class WhatIfJob(msgspec.Struct, frozen=True, tag="what_if"):
     strategies: tuple[str, ...]
     budget: int
     query: str = ""
+    told: bool = False
     sent: bytes = b""
     """What the host was sent, when still known."""
     sent_strategy: str = ""

@@ -100,6 +100,7 @@ def _variant(
                 strategy.value,
                 job.budget,
                 query=job.query,
+                told=job.told,
                 output_schema=job.output_schema,
             ),
             gauge,
