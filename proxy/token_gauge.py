@@ -15,6 +15,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _MEMORY_FROM = 512
 """Shorter texts are counted again faster than they are looked up and kept."""
 _MEMORY_TEXTS = 64
+_LONG = 8192
+"""Characters of a text among others that is worth remembering."""
 _BATCH_FROM = 300
 """A batch starts a thread: 50 to 100 us, which fewer texts do not make up for."""
 
@@ -54,6 +56,8 @@ class TokenGauge:
             return [self.size(texts[0])]
         try:
             if len(texts) < _BATCH_FROM:
+                if max(map(len, texts), default=0) >= _LONG:
+                    return [self.size(text) for text in texts]
                 return list(map(self._one, texts))
             return self._many(texts)
         except UnicodeEncodeError:

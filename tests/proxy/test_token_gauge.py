@@ -93,3 +93,15 @@ def test_the_memory_is_bounded(gauge: TokenGauge) -> None:
 @given(st.text(st.characters(), max_size=300))
 def test_no_text_measures_more_than_its_bytes(text: str) -> None:
     assert TokenGauge().size(text) <= len(text.encode("utf-8", "surrogatepass"))
+
+
+def test_a_long_text_among_others_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = TokenGauge()
+    text = "one line of many\n" * 1_000
+    first = list(used.sizes([text, ""]))
+
+    def never(_text: str) -> int:
+        raise AssertionError("this was counted before")
+
+    monkeypatch.setattr(used, "_one", never)
+    assert [used.size(text), 0] == first

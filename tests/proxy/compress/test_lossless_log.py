@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,3 +110,21 @@ def test_a_row_without_its_template_is_refused() -> None:
     assert folded is not None
     with pytest.raises(ValueError, match="no template"):
         unfold_log(folded.split("\n", 1)[0] + "\nB|1")
+
+
+def test_a_log_of_chance_is_not_folded_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = random.Random(4)
+    text = "\n".join(f"12:00:01 INFO id={dice.getrandbits(256):064x}" for _ in range(300))
+
+    def never(_text: str) -> str:
+        raise AssertionError("nothing like this fits")
+
+    monkeypatch.setattr("proxy.compress.lossless_log.fold", never)
+    assert fold_log(Task(text, 4_000, TOKENS, content=ContentType.LOG)) is None
+
+
+def test_many_equal_lines_are_folded_however_long() -> None:
+    text = "\n".join(["12:00:01 INFO nothing new"] * 30_000 + ["12:00:02 INFO done"])
+    found = fold_log(Task(text, 400, TOKENS, content=ContentType.LOG))
+    assert found is not None
+    assert unfold_log(found.text) == text
