@@ -124,8 +124,8 @@ class CallFilter:
 
 
 def saved_tokens(record: CallRecord) -> int:
-    """How many tokens the answer lost on its way; 0 when it was relayed as it came."""
-    if not record.strategy:
+    """How many tokens the answer lost on its way; 0 when it was relayed as it came, or is an error."""
+    if not record.strategy or record.outcome is not Outcome.OK:
         return 0
     return record.before.tokens - record.text.tokens - record.structured.tokens
 

@@ -48,7 +48,7 @@ class Fact(NamedTuple):
 
     kind: FactKind
     text: str
-    """Normalised: no quotes, no punctuation after it; an error line without white space."""
+    """Normalised: no quotes, no punctuation after it; an error line with single spaces."""
     key: str = ""
     """Of a number: the name before it or the unit after it; may be empty."""
 
@@ -169,7 +169,7 @@ def _missing(facts: Iterable[Fact], text: str) -> list[Fact]:
         fact
         for fact in facts
         if (
-            fact.text not in squeezed
+            _squeezed(fact.text) not in squeezed
             if fact.kind is FactKind.ERROR
             else fact not in there and not _spelled_out(fact, text)
         )
@@ -331,7 +331,7 @@ def _spots(text: str, part: str, limit: int) -> Iterator[int]:
 
 
 def _error_line(text: str, spot: int) -> str | None:
-    """The line around a spot without white space; of a very long line what is near the spot."""
+    """The line around a spot with single spaces; of a very long line what is near the spot."""
     start = text.rfind("\n", max(0, spot - _LONG_LINE), spot) + 1
     end = text.find("\n", spot, spot + _LONG_LINE)
     if end < 0:
@@ -345,7 +345,7 @@ def _error_line(text: str, spot: int) -> str | None:
     line = text[start:end]
     if _ERROR.search(line) is None:
         return None
-    return _squeezed(line)[:_ERROR_LENGTH]
+    return " ".join(line.split())[:_ERROR_LENGTH]
 
 
 def _squeezed(text: str) -> str:

@@ -12,7 +12,7 @@ from console.filters import saved_tokens
 from console.safe import safe_line
 from console.widgets.textpane import TextLine, lines_of
 from console.widgets.tone import Cell, Tone
-from proxy.model import CallDetail, CallRecord
+from proxy.model import CallDetail, CallRecord, Outcome
 
 _QUERY_CHARACTERS = 300
 """Of a query that are shown."""
@@ -24,8 +24,8 @@ def sent_tokens(record: CallRecord) -> int:
 
 
 def saved_cell(record: CallRecord) -> Cell:
-    """For a column: tokens saved; a dash when the answer was relayed as it came."""
-    if not record.strategy:
+    """For a column: tokens saved; a dash when the answer was relayed as it came, or is an error."""
+    if not record.strategy or record.outcome is not Outcome.OK:
         return Cell(fmt.NONE, Tone.MUTED)
     saved = saved_tokens(record)
     return Cell(fmt.count(saved), Tone.GOOD if saved > 0 else Tone.BAD if saved < 0 else Tone.MUTED)

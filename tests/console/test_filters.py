@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.filters import HELP, CallFilter, FilterError, parse_filter
+from console.filters import HELP, CallFilter, FilterError, parse_filter, saved_tokens
 from proxy.model import CallRecord, Outcome, Sizes
 from tests.support.fake_station import FakeStation
 from tests.support.sample_data import CALLS
@@ -136,3 +136,11 @@ def test_every_form_that_help_names_can_be_parsed() -> None:
 
 def test_the_fake_station_has_calls_for_these_tests() -> None:
     assert len(FakeStation().records) > 50
+
+
+def test_an_error_that_was_made_shorter_saved_nothing() -> None:
+    before = Sizes(tokens=1000)
+    assert saved_tokens(call(strategy="extract", before=before)) == 850
+    failed = call(strategy="extract", before=before, outcome=Outcome.TOOL_ERROR)
+    assert saved_tokens(failed) == 0
+    assert saved_tokens(call(strategy="", before=before)) == 0

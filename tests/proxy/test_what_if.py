@@ -58,14 +58,14 @@ def test_what_was_cut_counts_as_recoverable_with_a_handle_and_as_lost_without() 
     with_handle = compare(_job(), CharacterGauge(), _halved).variants[0].facts
     assert with_handle.lost == 0
     assert with_handle.retained + with_handle.recoverable == with_handle.total == 201
-    assert with_handle.missing_examples[0] == "fatal:nospaceleft"
+    assert with_handle.missing_examples[0] == "fatal: no space left"
 
     def without(job: ReduceJob, gauge: Gauge) -> Reduced:
         return Reduced(_halved(job, gauge).body, job.strategy)
 
     facts = compare(_job(), CharacterGauge(), without).variants[0].facts
     assert facts.lost == with_handle.recoverable
-    assert facts.lost_examples[0] == "fatal:nospaceleft"
+    assert facts.lost_examples[0] == "fatal: no space left"
 
 
 def test_a_variant_that_stays_as_it_is_says_none_and_retains_everything() -> None:
