@@ -1,63 +1,78 @@
 """The encoder behind `proxy.compress.lossless_json`: equal parts once, objects of a kind as rows.
 
 Three passes over a parsed value. Reading makes equal objects and arrays one node. Between, the nodes
-with the same keys become a shape, and each column of it is looked at as a whole. Writing turns nodes
-into rows, references and marks. Tables of scalars stay together through all of it, since column by
-column a row costs a few microseconds.
+with the same keys become a shape, and each column of it is looked at, and mostly written, as a whole.
+Writing turns nodes into rows, references and marks. Column by column a row costs a few microseconds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import chain, repeat
-from operator import eq
-from typing import cast
+from itertools import chain
+from typing import Any
 
 import msgspec
 
-from proxy.compress.json_nodes import SHORTEST_REF, Node, Number, Reader
+from proxy.compress.json_nodes import SHORTEST_REF, Keys, Node, Reader, Row, written_number
 
 FEWEST_TEXTS = 3
 """Times that a long string must stand to become a reference."""
 SHORTEST_AFFIX = 4
 """Characters that the strings of a column must have in common, at both ends together."""
+LONGEST_AFTER = 120
+"""Characters at the end of strings that are compared."""
 LEGEND = "_mms"
 _SPECIAL = ("@", "#")
+_JSON = msgspec.json.Encoder(enc_hook=written_number)
 
 
-@dataclass(slots=True)
 class _Column:
     """How the values of one key are written."""
 
-    shape: _Shape | None = None
-    """Its objects are rows of this shape,"""
-    many: bool = False
-    """or its lists are lists of such rows."""
-    constant: bool = False
-    before: str = ""
-    """What is left off at the beginning of each string,"""
-    after: str = ""
-    """and at its end."""
-    written: Sequence[object] | None = None
-    """All values as written, when none of them is a node."""
+    __slots__ = ("after", "before", "constant", "kinds", "many", "shape", "values", "written")
+
+    def __init__(self, values: Row) -> None:
+        self.values = values
+        self.kinds: set[type] = set(map(type, values))
+        self.shape: _Shape | None = None
+        """Its objects are rows of this shape,"""
+        self.many = False
+        """or its lists are lists of such rows."""
+        self.constant = False
+        self.before = ""
+        """What is left off at the beginning of each string,"""
+        self.after = ""
+        """and at its end."""
+        self.written: Sequence[Any] | None = None
+        """All values as written."""
 
 
-@dataclass(slots=True)
 class _Shape:
     """Objects with the same keys."""
 
-    keys: tuple[str, ...]
-    nodes: list[Node] = field(default_factory=list[Node])
-    """Objects and tables."""
-    count: int = 0
-    """Rows."""
-    number: int = -1
-    """Place in ``shapes``, once it is used."""
-    columns: list[_Column] = field(default_factory=list[_Column])
-    rows: list[tuple[object, ...]] | None = None
-    """All rows as written, when there are no nodes in them."""
-    definition: list[object] = field(default_factory=list[object])
+    __slots__ = ("columns", "count", "definition", "keys", "nodes", "number", "rows")
+
+    def __init__(self, keys: tuple[str, ...], nodes: Sequence[Node], count: int) -> None:
+        self.keys = keys
+        self.nodes = nodes
+        """Objects and tables."""
+        self.count = count
+        """Rows."""
+        self.number = -1
+        """Place in ``shapes``, once it is used."""
+        self.columns: list[_Column] = []
+        self.rows: list[Row] | None = None
+        """All rows as written, when no shape is inside of itself."""
+        self.definition: list[object] = []
+
+    def values(self) -> list[Row]:
+        """By column, the values of all rows."""
+        if len(self.nodes) == 1 and self.nodes[0].rows:
+            return list(self.nodes[0].values)
+        rows = chain.from_iterable(
+            [zip(*node.values, strict=True) if node.rows else (node.values,) for node in self.nodes]
+        )
+        return list(zip(*rows, strict=True))
 
 
 class Encoder:
@@ -66,7 +81,9 @@ class Encoder:
     def __init__(self) -> None:
         self._reader = Reader()
         self._texts = self._reader.texts
-        self._shapes: dict[tuple[str, ...], _Shape] = {}
+        self._often: set[str] = set()
+        """Strings that are written once and referred to elsewhere."""
+        self._shapes: dict[Keys, _Shape] = {}
         self._used_shapes: list[_Shape] = []
         self._refs: list[object] = []
         self._ref_of: dict[object, str] = {}
@@ -83,107 +100,143 @@ class Encoder:
         if self._refs:
             whole["refs"] = self._refs
         whole["data"] = data
-        return msgspec.json.encode(whole)
-
-    # -- reading ---------------------------------------------------------------------------------
+        return _JSON.encode(whole)
 
     # -- shapes ----------------------------------------------------------------------------------
 
     def _find_shapes(self) -> None:
-        for node in self._reader.nodes.values():
-            if node.keys:
-                shape = self._shapes.get(node.keys)
-                if shape is None:
-                    shape = self._shapes[node.keys] = _Shape(node.keys)
-                node.place = shape.count
-                shape.count += len(node.values) if node.table else 1
-                shape.nodes.append(node)
-        self._shapes = {
-            keys: shape
-            for keys, shape in self._shapes.items()
-            if shape.count > 1
-            and (shape.count * len(keys) >= 5 or any(node.table for node in shape.nodes))
-        }
-        for shape in self._shapes.values():
-            rows = list(
-                chain.from_iterable(
-                    cast("tuple[tuple[object, ...]]", node.values) if node.table else (node.values,)
-                    for node in shape.nodes
-                )
-            )
-            shape.columns = [self._column(values) for values in zip(*rows, strict=True)]
-        # Strings that became constants are counted by now, so these can be written.
-        for shape in self._shapes.values():
-            self._write_columns(shape)
+        for keys, nodes in self._reader.nodes.items():
+            if not keys:
+                continue
+            count = 0
+            tables = False
+            for node in nodes.values():
+                node.place = count
+                if node.rows:
+                    tables = True
+                    count += node.rows
+                else:
+                    count += 1
+            if count > 1 and (tables or count * len(keys) >= 5):
+                self._shapes[keys] = _Shape(keys, list(nodes.values()), count)
+        shapes = self._shapes.values()
+        for shape in shapes:
+            shape.columns = [self._column(values) for values in shape.values()]
+        # Strings that became constants are counted by now.
+        self._often = {text for text, times in self._texts.items() if times >= FEWEST_TEXTS}
+        for shape in shapes:
+            for column in shape.columns:
+                if not column.constant and Node not in column.kinds:
+                    self._write_scalars(column)
+        for shape in shapes:  # inner ones first
+            for column in shape.columns:
+                if not column.constant and Node in column.kinds:
+                    self._write_nodes(column)
+            flat = [column.written for column in shape.columns if not column.constant]
+            columns = [written for written in flat if written is not None]
+            if len(columns) == len(flat):
+                shape.rows = list(zip(*columns, strict=True)) if columns else [()] * shape.count
 
-    def _column(self, values: Sequence[object]) -> _Column:
-        kinds = set(map(type, values))
-        if len(values) > 2 and len(kinds) == 1 and all(map(eq, values, repeat(values[0]))):
-            if kinds == {str} and values[0] in self._texts:
-                self._texts[cast("str", values[0])] -= len(values)
-            return _Column(constant=True, written=values)
-        if Node in kinds:
-            return self._column_of_nodes([value for value in values if type(value) is Node])
-        before = after = ""
-        if kinds == {str} and len(values) > 3:
-            before, after = _affixes(cast("Sequence[str]", values))
-        return _Column(before=before, after=after, written=values)
+    def _column(self, values: Row) -> _Column:
+        column = _Column(values)
+        kinds = column.kinds
+        first = values[0]
+        if (
+            len(kinds) == 1
+            and len(values) > 2
+            and first == values[-1]
+            and values.count(first) == len(values)
+        ):
+            if first in self._texts:
+                self._texts[first] -= len(values)
+            column.constant = True
+        elif Node in kinds:
+            self._find_inner(column)
+        elif kinds == {str} and len(values) > 3:
+            column.before, column.after = _affixes(values)
+        return column
 
-    def _column_of_nodes(self, nodes: Sequence[Node]) -> _Column:
-        if any(node.keys == () for node in nodes):
-            return _Column()  # an empty object would be taken for an empty list
-        if all(node.is_object for node in nodes):
-            keys = {node.keys for node in nodes}
-            many = False
-        elif not any(node.is_object for node in nodes):
-            keys: set[tuple[str, ...] | None] = set()
+    def _find_inner(self, column: _Column) -> None:
+        """The shape of the objects in the column, when there is one for all."""
+        nodes: list[Node] = [value for value in column.values if type(value) is Node]
+        keys: set[Keys] = {node.keys for node in nodes}
+        if () in keys:
+            return  # an empty object would be taken for an empty list
+        objects = [node.is_object for node in nodes]
+        if not any(objects):
+            keys.discard(None)
             for node in nodes:
-                if node.table:
-                    keys.add(node.keys)
-                    continue
-                for part in node.values:
-                    keys.add(part.keys if type(part) is Node and part.is_object else None)
-            many = True
-        else:
-            return _Column()
-        if len(keys) != 1 or None in keys:
-            return _Column()
-        shape = self._shapes.get(cast("tuple[str, ...]", keys.pop()))
-        return _Column(shape=shape, many=many and shape is not None)
+                if node.flat and not node.rows:
+                    if node.values:
+                        return
+                elif not node.rows:
+                    keys.update(
+                        [
+                            part.keys if type(part) is Node and part.is_object else None
+                            for part in node.values
+                        ]
+                    )
+            column.many = True
+        elif not all(objects):
+            return
+        if len(keys) == 1:
+            column.shape = self._shapes.get(keys.pop())
 
-    def _write_columns(self, shape: _Shape) -> None:
-        for column in shape.columns:
-            if column.constant or column.written is None:
-                continue
-            values = column.written
-            if str not in set(map(type, values)):
-                if Number in set(map(type, values)):
-                    column.written = [
-                        value.raw if type(value) is Number else value for value in values
-                    ]
-                continue
+    def _write_scalars(self, column: _Column) -> None:
+        values = column.values
+        if str in column.kinds:
             start, end = len(column.before), len(column.after)
             if start or end:
-                values = [text[start : len(text) - end] for text in cast("Sequence[str]", values)]
-            plain = not any(
-                type(value) is str and (value[:1] in _SPECIAL or len(value) >= SHORTEST_REF)
-                for value in values
-            )
-            if not plain or Number in set(map(type, values)):
-                values = [self._value(value) for value in values]
-            column.written = values
-        flat = [column.written for column in shape.columns if not column.constant]
-        if all(values is not None for values in flat):
-            columns = cast("list[Sequence[object]]", flat)
-            shape.rows = list(zip(*columns, strict=True)) if columns else [()] * shape.count
+                values = tuple([text[start : len(text) - end] for text in values])
+            if not self._are_plain(values, column.kinds):
+                values = tuple([self._value(value) for value in values])
+        column.written = values
+
+    def _are_plain(self, values: Sequence[Any], kinds: set[type]) -> bool:
+        """Whether all of these scalars are written as they are."""
+        if str not in kinds:
+            return True
+        texts = values if len(kinds) == 1 else [value for value in values if type(value) is str]
+        if not self._often.isdisjoint(texts):
+            return False
+        # One search instead of a look at each: now and then it finds a line inside of a text.
+        joined = "\n".join(texts)
+        return joined[:1] not in _SPECIAL and "\n@" not in joined and "\n#" not in joined
+
+    def _write_nodes(self, column: _Column) -> None:
+        """All values of the column, unless a shape is inside of itself."""
+        values = column.values
+        if column.shape is not None:
+            if column.shape.rows is not None:
+                column.written = [self._inner(column, value) for value in values]
+            return
+        if len(column.kinds) == 1:
+            nodes: Sequence[Node] = values
+            if all(node.flat and node.keys is None and not node.is_ref for node in nodes):
+                parts = list(chain.from_iterable([node.values for node in nodes]))
+                if self._are_plain(parts, set(map(type, parts))):
+                    column.written = [node.values for node in nodes]
+                    return
+        column.written = [self._value(value) for value in values]
+
+    def _inner(self, column: _Column, value: Any) -> object:
+        """A value of a column whose objects have a shape."""
+        shape = column.shape
+        if type(value) is not Node or value.is_ref or shape is None:
+            return self._value(value)
+        if not column.many:
+            return self._row(shape, value)
+        if value.rows:
+            return self._table_rows(shape, value)
+        return [
+            self._value(part) if part.is_ref else self._row(shape, part) for part in value.values
+        ]
 
     # -- writing ---------------------------------------------------------------------------------
 
     def _value(self, value: object) -> object:
         if type(value) is str:
             return self._text(value)
-        if type(value) is Number:
-            return value.raw
         if type(value) is not Node:
             return value
         if not value.is_ref:
@@ -196,7 +249,7 @@ class Encoder:
         return known
 
     def _text(self, text: str) -> str:
-        if len(text) >= SHORTEST_REF and self._texts.get(text, 0) >= FEWEST_TEXTS:
+        if len(text) >= SHORTEST_REF and text in self._often:
             known = self._ref_of.get(text)
             if known is None:
                 known = self._ref_of[text] = f"@{len(self._refs)}"
@@ -211,7 +264,7 @@ class Encoder:
         return text
 
     def _plain(self, node: Node) -> object:
-        if node.keys is None or node.table:
+        if node.keys is None or node.rows:
             return self._list(node)
         shape = self._shapes.get(node.keys)
         if shape is not None:
@@ -223,16 +276,18 @@ class Encoder:
 
     def _list(self, node: Node) -> list[object]:
         """Items; objects that have a shape as rows after its mark."""
-        if node.table:
-            shape = self._shapes[cast("tuple[str, ...]", node.keys)]
+        if node.rows:
+            shape = self._shapes[node.keys]
             return [f"#{self._number_of(shape)}", *self._table_rows(shape, node)]
+        if node.flat:
+            return [self._value(part) for part in node.values]
         written: list[object] = []
         current: _Shape | None = None
         marked = False
         for part in node.values:
             if type(part) is not Node or part.is_ref:
                 written.append(self._value(part))
-            elif part.keys is None or part.table:
+            elif part.keys is None or part.rows:
                 # Among rows a list would be taken for one.
                 inner = self._plain(part)
                 written.append({"#": inner} if marked else inner)
@@ -249,10 +304,10 @@ class Encoder:
         return written
 
     def _table_rows(self, shape: _Shape, node: Node) -> Sequence[object]:
-        places = range(node.place, node.place + len(node.values))
+        places = range(node.place, node.place + node.rows)
         if shape.rows is not None:
             return shape.rows[places.start : places.stop]
-        rows = cast("tuple[tuple[object, ...]]", node.values)
+        rows = zip(*node.values, strict=True)
         return [self._mixed_row(shape, place, row) for place, row in zip(places, rows, strict=True)]
 
     def _row(self, shape: _Shape, node: Node) -> Sequence[object]:
@@ -260,30 +315,13 @@ class Encoder:
             return shape.rows[node.place]
         return self._mixed_row(shape, node.place, node.values)
 
-    def _mixed_row(self, shape: _Shape, place: int, values: Sequence[object]) -> list[object]:
-        row: list[object] = []
-        for column, value in zip(shape.columns, values, strict=True):
-            if column.constant:
-                continue
-            if column.written is not None:
-                row.append(column.written[place])
-            elif column.shape is None or type(value) is not Node or value.is_ref:
-                row.append(self._value(value))
-            elif not column.many:
-                row.append(self._row(column.shape, value))
-            elif value.table:
-                row.append(self._table_rows(column.shape, value))
-            else:
-                inner = column.shape
-                row.append(
-                    [
-                        self._value(part)
-                        if cast("Node", part).is_ref
-                        else self._row(inner, cast("Node", part))
-                        for part in value.values
-                    ]
-                )
-        return row
+    def _mixed_row(self, shape: _Shape, place: int, values: Row) -> list[object]:
+        """A row of a shape that is inside of itself."""
+        return [
+            self._inner(column, value) if column.written is None else column.written[place]
+            for column, value in zip(shape.columns, values, strict=True)
+            if not column.constant
+        ]
 
     def _number_of(self, shape: _Shape) -> int:
         """The shape's place. When it is first asked for, its columns are written."""
@@ -291,13 +329,11 @@ class Encoder:
             return shape.number
         shape.number = len(self._used_shapes)
         self._used_shapes.append(shape)
-        first = shape.nodes[0]
-        values = cast("tuple[object, ...]", first.values[0]) if first.table else first.values
-        for key, column, value in zip(shape.keys, shape.columns, values, strict=True):
+        for key, column in zip(shape.keys, shape.columns, strict=True):
             name = self._protected(key)
             how: object = None
             if column.constant:
-                how = {"=": self._value(value)}
+                how = {"=": self._value(column.values[0])}
             elif column.shape is not None:
                 number = self._number_of(column.shape)
                 how = [number] if column.many else number
@@ -332,21 +368,26 @@ def _affixes(texts: Sequence[str]) -> tuple[str, str]:
     low, high = min(texts), max(texts)
     if low[:1] != high[:1] and low[-1:] != high[-1:]:
         return "", ""
-    length = 0
-    for one, other in zip(low, high, strict=False):
-        if one != other:
-            break
-        length += 1
-    before = low[:length]
+    before = _common(low, high)
     while before and before[-1].isalnum():
         before = before[:-1]
-    shortest = min(map(len, texts))
-    after = low[len(before) :][-120:]
-    while after and not all(text.endswith(after) for text in texts):
-        after = after[1:]
-    after = after[max(0, len(before) + len(after) - shortest) :]
-    while after and after[0].isalnum():
-        after = after[1:]
+    after = ""
+    if low[-1:] == high[-1:]:
+        shortest = min(map(len, texts)) - len(before)
+        ends = [text[-LONGEST_AFTER:][::-1] for text in texts]
+        after = _common(min(ends), max(ends))[: max(0, shortest)][::-1]
+        while after and after[0].isalnum():
+            after = after[1:]
     if len(before) + len(after) < SHORTEST_AFFIX:
         return "", ""
     return before, after
+
+
+def _common(one: str, other: str) -> str:
+    """What both begin with."""
+    length = 0
+    for here, there in zip(one, other, strict=False):
+        if here != there:
+            break
+        length += 1
+    return one[:length]

@@ -18,15 +18,22 @@ Values are compared as JSON is written: numbers by their digits, keys in their o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import cast
+import json
+from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
+from typing import Any, cast
 
 import msgspec
 
-from proxy.compress.json_nodes import FEWEST_ROWS, TooDeep
+from proxy.compress.json_nodes import Numbers, TooDeep, kind_of, written_number
 from proxy.compress.json_shapes import LEGEND, Encoder
 
-_parser = msgspec.json.Decoder(float_hook=msgspec.Raw)
+_JSON = msgspec.json.Encoder(enc_hook=written_number)
+_OPENING = f'{{"{LEGEND}":'
+_MARKS = ("@", "#")
+_NOT_PLAIN = frozenset({str, list, dict})
+FEW = 4
+"""Rows or strings that are looked at one by one."""
 
 
 class NotEncodable(ValueError):
@@ -34,16 +41,16 @@ class NotEncodable(ValueError):
 
 
 def parse(data: bytes) -> object:
-    """A value whose numbers with fraction or exponent stay text (`msgspec.Raw`)."""
+    """A value whose numbers with fraction or exponent stay text (`json_nodes.Number`)."""
     try:
-        return _parser.decode(data)
+        return msgspec.json.Decoder(float_hook=Numbers().__getitem__).decode(data)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise NotEncodable("no strict JSON") from error
 
 
 def canonical(value: object) -> bytes:
     """Compact JSON of a parsed value. Two values are the same when their bytes are."""
-    return msgspec.json.encode(value)
+    return _JSON.encode(value)
 
 
 def encode(value: object) -> bytes:
@@ -59,8 +66,9 @@ def decode(text: str | bytes) -> bytes:
     whole = parse(text.encode() if isinstance(text, str) else text)
     if not isinstance(whole, dict) or "data" not in whole:
         raise NotEncodable("no data")
+    top = cast("dict[str, Any]", whole)
     try:
-        return canonical(_Decoder(cast("dict[str, object]", whole)).whole())
+        return canonical(_Decoder(top).whole())
     except (
         LookupError,
         TypeError,
@@ -74,65 +82,65 @@ def decode(text: str | bytes) -> bytes:
 
 def legend(text: str) -> str:
     """Our own words in an encoded form."""
-    whole = parse(text.encode())
-    found = cast("dict[str, object]", whole).get(LEGEND) if isinstance(whole, dict) else None
+    if not text.startswith(_OPENING):
+        return ""
+    try:
+        found: object = json.JSONDecoder().raw_decode(text, len(_OPENING))[0]
+    except ValueError:
+        return ""
     return found if isinstance(found, str) else ""
 
 
 class _Shape:
     """The columns of ``shapes[n]``."""
 
-    def __init__(self, definition: Sequence[object]) -> None:
+    def __init__(self, definition: Sequence[Any]) -> None:
         self.names: list[str] = []
-        self.hows: list[object] = []
+        self.hows: list[Any] = []
+        """How each column is written; ``None`` for values that stand for themselves."""
         for column in definition:
-            name, how = (
-                (column, None) if isinstance(column, str) else cast("tuple[str, object]", column)
-            )
+            name, how = (column, None) if isinstance(column, str) else column
             self.names.append(name[1:] if name[:1] == "@" else name)
             self.hows.append(how)
         self.plain = not any(how is not None for how in self.hows)
-        self.simple = all(
-            how is None or (isinstance(how, dict) and "+" in how) for how in self.hows
-        )
-        """Columns of scalars, none of which is left out."""
+        self.constants = [kind_of(how) is dict and "=" in how for how in self.hows]
 
 
 class _Decoder:
-    def __init__(self, top: dict[str, object]) -> None:
-        self._shapes = [
-            _Shape(shape) for shape in cast("list[list[object]]", top.get("shapes", []))
-        ]
-        self._refs = cast("list[object]", top.get("refs", []))
-        self._known: dict[int, object] = {}
+    """Decodes one value. Many rows of a shape are decoded column by column."""
+
+    def __init__(self, top: dict[str, Any]) -> None:
+        shapes: list[list[Any]] = top.get("shapes", [])
+        shapes: list[list[Any]] = top.get("shapes", [])
+        self._shapes: list[_Shape] = [_Shape(shape) for shape in shapes]
+        self._refs: list[Any] = top.get("refs", [])
+        self._known: dict[int, Any] = {}
         self._open: set[int] = set()
         self._data = top["data"]
 
-    def whole(self) -> object:
+    def whole(self) -> Any:
         return self._value(self._data)
 
-    def _value(self, value: object) -> object:
-        if type(value) is str:
+    def _value(self, value: Any) -> Any:
+        kind = kind_of(value)
+        if kind is str:
             return self._text(value) if value[:1] == "@" else value
-        if type(value) is list:
-            return self._list(cast("list[object]", value))
-        if type(value) is not dict:
+        if kind is list:
+            return self._list(value)
+        if kind is not dict:
             return value
-        members = cast("dict[str, object]", value)
-        if len(members) == 1:
-            (key,) = members
+        if len(value) == 1:
+            (key,) = value
             if key[:1] == "#":
-                inner = cast("list[object]", members[key])
-                return (
-                    self._list(inner)
-                    if key == "#"
-                    else self._row(self._shapes[int(key[1:])], inner)
-                )
+                inner = value[key]
+                if key == "#":
+                    return self._list(inner)
+                return self._row(self._shapes[int(key[1:])], inner)
         return {
-            (key[1:] if key[:1] == "@" else key): self._value(part) for key, part in members.items()
+            (key[1:] if key[:1] == "@" else key): self._value(part) for key, part in value.items()
         }
 
-    def _text(self, text: str) -> object:
+    def _text(self, text: str) -> Any:
         if text[1:2] in ("@", "#"):
             return text[1:]
         number = int(text[1:])
@@ -143,18 +151,21 @@ class _Decoder:
             self._known[number] = self._value(self._refs[number])
         return self._known[number]
 
-    def _list(self, items: list[object]) -> list[object]:
+    def _list(self, items: list[Any]) -> list[Any]:
+        kinds = set(map(type, items))
+        if list not in kinds and dict not in kinds and not _has_marks(items, kinds):
+            return items
         shape: _Shape | None = None
-        found: list[object] = []
-        rows: list[list[object]] = []
+        found: list[Any] = []
+        rows: list[list[Any]] = []
         for item in items:
-            if shape is not None and isinstance(item, list):
-                rows.append(cast("list[object]", item))
+            if shape is not None and kind_of(item) is list:
+                rows.append(item)
                 continue
             if rows and shape is not None:
                 found += self._rows(shape, rows)
                 rows = []
-            if isinstance(item, str) and item[:1] == "#":
+            if type(item) is str and item[:1] == "#":
                 shape = self._shapes[int(item[1:])]
             else:
                 found.append(self._value(item))
@@ -162,57 +173,93 @@ class _Decoder:
             found += self._rows(shape, rows)
         return found
 
-    def _rows(self, shape: _Shape, rows: list[list[object]]) -> list[dict[str, object]]:
-        """Many rows: by column, when these hold only scalars."""
-        columns = list(zip(*rows, strict=True))
-        if len(rows) < FEWEST_ROWS or len(columns) != len(shape.names) or not shape.simple:
+    def _rows(self, shape: _Shape, rows: Sequence[list[Any]]) -> list[Any]:
+        """The objects of some rows; some of their columns are not in these."""
+        if len(rows) < FEW:
             return [self._row(shape, row) for row in rows]
-        for place, (column, how) in enumerate(zip(columns, shape.hows, strict=True)):
-            kinds = set(map(type, column))
-            if list in kinds or dict in kinds or (how is not None and kinds != {str}):
-                return [self._row(shape, row) for row in rows]
-            if str in kinds and any(type(cell) is str and cell[:1] == "@" for cell in column):
-                column = tuple([self._value(cell) for cell in column])
-            if how is not None:
-                before, after = cast("dict[str, list[str]]", how)["+"]
-                column = tuple([f"{before}{cell}{after}" for cell in column])
-            columns[place] = column
-        return [dict(zip(shape.names, row, strict=True)) for row in zip(*columns, strict=True)]
+        written = iter(zip(*rows, strict=True))
+        columns: list[Iterable[Any]] = []
+        for how, constant in zip(shape.hows, shape.constants, strict=True):
+            if constant:
+                columns.append(repeat(self._value(how["="]), len(rows)))
+            else:
+                columns.append(self._column(how, next(written)))
+        if next(written, None) is not None:
+            raise NotEncodable("a row is too long")
+        names = shape.names
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=False)]
 
-    def _row(self, shape: _Shape, row: list[object]) -> dict[str, object]:
+    def _row(self, shape: _Shape, row: list[Any]) -> dict[str, Any]:
         if shape.plain:
             value = self._value
             return {
-                name: cell if type(cell) is int else value(cell)
+                name: value(cell) if type(cell) in _NOT_PLAIN else cell
                 for name, cell in zip(shape.names, row, strict=True)
             }
         cells = iter(row)
         found = {
-            name: self._value(next(cells)) if how is None else self._cell(how, cells)
-            for name, how in zip(shape.names, shape.hows, strict=True)
+            name: self._value(how["="]) if constant else self._cell(how, next(cells))
+            for name, how, constant in zip(shape.names, shape.hows, shape.constants, strict=True)
         }
         if next(cells, self) is not self:
             raise NotEncodable("a row is too long")
         return found
 
-    def _cell(self, how: object, cells: Iterator[object]) -> object:
-        if isinstance(how, dict):
-            rule = cast("dict[str, object]", how)
-            if "=" in rule:
-                return self._value(rule["="])
-            before, after = cast("list[str]", rule["+"])
-            return f"{before}{cast('str', self._value(next(cells)))}{after}"
-        value = next(cells)
-        if type(value) is not list:
-            return self._value(value)
-        parts = cast("list[object]", value)
-        if isinstance(how, int):
-            return self._row(self._shapes[how], parts)
-        (inner,) = cast("list[int]", how)
-        shape = self._shapes[inner]
+    def _cell(self, how: Any, cell: Any) -> Any:
+        kind = kind_of(how)
+        if how is None or (kind is not dict and kind_of(cell) is not list):
+            return self._value(cell)
+        if kind is dict:
+            before, after = how["+"]
+            return before + self._value(cell) + after
+        if kind is int:
+            return self._row(self._shape(how), cell)
+        (inner,) = how
+        return self._parts(self._shape(inner), cell)
+
+    def _column(self, how: Any, cells: Sequence[Any]) -> Sequence[Any]:
+        kinds = set(map(type, cells))
+        if how is None:
+            if list in kinds or dict in kinds:
+                return self._nested(cells, kinds)
+            return [self._value(cell) for cell in cells] if _has_marks(cells, kinds) else cells
+        if kind_of(how) is dict:
+            before, after = how["+"]
+            if _has_marks(cells, kinds):
+                cells = [self._value(cell) for cell in cells]
+            return [before + cell + after for cell in cells]
+        if kind_of(how) is int and kinds == {list}:
+            return self._rows(self._shape(how), cells)
+        return [self._cell(how, cell) for cell in cells]
+
+    def _shape(self, number: int) -> _Shape:
+        return self._shapes[number]
+
+    def _parts(self, shape: _Shape, parts: list[Any]) -> list[Any]:
+        """A list of rows, of which some may be references."""
+        if len(parts) >= FEW and set(map(type, parts)) == {list}:
+            return self._rows(shape, parts)
         return [
-            self._row(shape, cast("list[object]", part))
-            if type(part) is list
-            else self._value(part)
-            for part in parts
+            self._row(shape, part) if kind_of(part) is list else self._value(part) for part in parts
         ]
+
+    def _nested(self, cells: Sequence[Any], kinds: set[type]) -> Sequence[Any]:
+        """Lists of scalars as they are, everything else one by one."""
+        if kinds == {list}:
+            parts = list(chain.from_iterable(cells))
+            inner = set(map(type, parts))
+            if list not in inner and dict not in inner and not _has_marks(parts, inner):
+                return cells
+        return [self._value(cell) for cell in cells]
+
+
+def _has_marks(values: Sequence[Any], kinds: set[type]) -> bool:
+    """Whether a string among these scalars may be more than itself. Sometimes true without need."""
+    if str not in kinds:
+        return False
+    texts = values if len(kinds) == 1 else [value for value in values if type(value) is str]
+    if len(texts) < FEW:
+        return any(text[:1] in _MARKS for text in texts)
+    # One search instead of a look at each: now and then it finds a line inside of a text.
+    joined = "\n".join(texts)
+    return joined[:1] in _MARKS or "\n@" in joined or "\n#" in joined
