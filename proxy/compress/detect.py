@@ -44,6 +44,8 @@ _LEVEL = re.compile(
     r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL) +\S|[IWEF]\d{4} \d\d:"
 )
 _ACCESS = re.compile(r"[\d.:a-f]{3,45} \S+ \S+ \[")
+_LOGGED = re.compile(f"(?:{_STAMP.pattern})|(?:{_LEVEL.pattern})|(?:{_ACCESS.pattern})")
+_LEVEL_NAMES = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 _LATER_STAMP = re.compile(
     r".{0,40}?(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d:\d\d:\d\d).{0,40}?\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
 )
@@ -234,7 +236,7 @@ def _sample(text: str) -> str:
 
 
 def _is_diff(sample: str) -> bool:
-    if not _HUNK.search(sample):
+    if "@@ -" not in sample or not _HUNK.search(sample):
         return False
     begins = sample.lstrip().startswith("@@") or _DIFF_FILE.search(sample) is not None
     return begins and not _fenced(sample)
@@ -266,14 +268,17 @@ def _markup(text: str, sample: str) -> ContentType | None:
     return None
 
 
+def _matching(pattern: re.Pattern[str], lines: list[str]) -> int:
+    """How many lines begin with ``pattern``."""
+    return len(list(filter(pattern.match, lines)))
+
+
 def _by_lines(lines: list[str], sample: str) -> ContentType | None:
     count = len(lines)
     if not count:
         return None
-    frames = sum(1 for line in lines if _FRAME.match(line))
-    stamped = sum(
-        1 for line in lines if _STAMP.match(line) or _LEVEL.match(line) or _ACCESS.match(line)
-    )
+    frames = _matching(_FRAME, lines)
+    stamped = _matching(_LOGGED, lines)
     if (
         frames >= max(2, stamped)
         and frames + stamped >= 0.2 * count
@@ -282,8 +287,8 @@ def _by_lines(lines: list[str], sample: str) -> ContentType | None:
         return ContentType.TRACE
     if count >= 3 and stamped + frames >= 0.6 * count and stamped >= 0.3 * count:
         return ContentType.LOG
-    if count >= 3 and not stamped:
-        stamped = sum(1 for line in lines if _LATER_STAMP.match(line))
+    if count >= 3 and not stamped and any(name in sample for name in _LEVEL_NAMES):
+        stamped = _matching(_LATER_STAMP, lines)
         if stamped >= 0.6 * count:
             return ContentType.LOG
     if _is_table(lines):
@@ -350,10 +355,10 @@ def _is_code(lines: list[str]) -> bool:
 
 
 def _is_markdown(lines: list[str], fences: int, sample: str) -> bool:
-    headings = sum(1 for line in lines if _MD_HEADING.match(line))
-    items = sum(1 for line in lines if _MD_ITEM.match(line))
+    headings = _matching(_MD_HEADING, lines)
+    items = _matching(_MD_ITEM, lines)
     links = len(_MD_LINK.findall(sample))
-    rules = sum(1 for line in lines if _MD_RULE.match(line))
+    rules = _matching(_MD_RULE, lines)
     under = sum(
         1
         for above, line in pairwise(lines)
@@ -376,13 +381,22 @@ def _is_letter(character: str) -> bool:
     return character.isalpha() or (character > "\u02ff" and not character.isspace())
 
 
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
+
+
+def _letters(text: str) -> int:
+    """How many characters are letters."""
+    if text.isascii():
+        return len(text.encode().translate(None, _NO_LETTERS))
+    return sum(times for letter, times in Counter(text).items() if _is_letter(letter))
+
+
 def _prose_or_mixed(lines: list[str]) -> ContentType:
     """Prose has words in lines that end like sentences, or lines that go on."""
     good = 0
     for line in lines[:200]:
         line = line[:2000]
-        alphabetic = sum(map(_is_letter, line[:300]))
-        if alphabetic >= 0.6 * min(len(line), 300) and (
+        if _letters(line[:300]) >= 0.6 * min(len(line), 300) and (
             len(line) >= 60 or _SENTENCE.search(line) or (not line.isascii() and len(line) >= 15)
         ):
             good += 1

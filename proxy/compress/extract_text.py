@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from config.schema import Compression
 from proxy.compress import notices
 from proxy.compress.model import ContentType, Reduction, Task
-from proxy.compress.outliers import must_keep
+from proxy.compress.outliers import failures_in, must_keep
 from proxy.compress.ranking import mentions
 from proxy.compress.segments import Span, SpanKind, split
 from proxy.compress.text_render import SHORT, Rendered, render
@@ -28,6 +28,8 @@ _FOOTER_SHARE = 0.2
 """Of the budget; a footer that would cost more is written short."""
 _FOCUS_FROM = 60_000
 """Characters. In longer texts only paragraphs that mention the query are cut into sentences."""
+_CANDIDATES = 3
+"""Times the characters that fill the budget: so much of the best is measured and chosen from."""
 _WRITTEN_BY_PEOPLE = frozenset({ContentType.PROSE, ContentType.MARKDOWN, ContentType.MIXED})
 _NEVER_ODD = frozenset({ContentType.CODE, ContentType.DIFF, ContentType.HTML, ContentType.XML})
 
@@ -39,9 +41,8 @@ def extract_text(task: Task) -> Reduction | None:
     spans = _spans(task)
     if len(spans) < 2:
         return None
-    texts = [task.text[span.start : span.end] for span in spans]
-    order = _order(task, spans, texts)
-    return _Fit(task, spans, _choice(task, spans, texts, order)).best()
+    order = _order(task, spans)
+    return _Fit(task, spans, _choice(task, spans, order)).best()
 
 
 def _characters(task: Task) -> int:
@@ -57,48 +58,64 @@ def _spans(task: Task) -> list[Span]:
     return split(task.text, task.content, longest=longest, focus=focus)
 
 
-def _order(task: Task, spans: Sequence[Span], texts: Sequence[str]) -> list[int]:
+def _order(task: Task, spans: Sequence[Span]) -> list[int]:
     """The spans, most important first."""
     if task.is_error:
         scores = by_ends(len(spans))
     else:
-        scores = by_place(spans, texts)
+        scores = by_place(spans, task.text)
         if task.query:
-            found = by_query(task.query, spans, texts)
+            found = by_query(task.query, spans, _texts(task, spans))
             if any(found):  # what does not answer comes after what does, by its place
                 scores = [_REST * place + score for place, score in zip(scores, found, strict=True)]
     if task.content not in _NEVER_ODD:
+        kept = _must_keep(task, spans)
         top = max(scores)
         room = _characters(task) * 0.5
-        kept = must_keep(texts, strict=task.content in _WRITTEN_BY_PEOPLE)
         for index in sorted(kept, key=lambda index: (-kept[index], -scores[index], index)):
-            room -= len(texts[index])
+            room -= spans[index].end - spans[index].start
             if room < 0:
                 break
             scores[index] += top * kept[index]
     order = sorted(
         range(len(spans)), key=scores.__getitem__, reverse=True
     )  # stable: first ones first
-    return [index for index in order if spans[index].kind is not SpanKind.FENCE]
+    fence = SpanKind.FENCE
+    return [index for index in order if spans[index].kind is not fence]
 
 
-def _choice(
-    task: Task, spans: Sequence[Span], texts: Sequence[str], order: Sequence[int]
-) -> Choice:
+def _texts(task: Task, spans: Sequence[Span]) -> list[str]:
+    text = task.text
+    return [text[start:end] for start, end, _, _, _ in spans]
+
+
+def _must_keep(task: Task, spans: Sequence[Span]) -> dict[int, float]:
+    """What reports a failure or is unlike the rest, with weights."""
+    if task.content in _WRITTEN_BY_PEOPLE:
+        return failures_in(task.text, [span.start for span in spans], strict=True)
+    return must_keep(_texts(task, spans))
+
+
+def _choice(task: Task, spans: Sequence[Span], order: Sequence[int]) -> Choice:
     """Measure what can come into question: the best spans, several times what fits, and their needs."""
-    wanted: list[int] = []
-    room = 3 * _characters(task) + 4000
+    text = task.text
+    room = _CANDIDATES * _characters(task) + 4000
+    counted: set[int] = set()
+    wanted = 0
     for index in order:
-        wanted.append(index)
-        room -= len(texts[index]) + 8
+        start, end, _, _, needs = spans[index]
+        wanted += 1
+        counted.add(index)
+        counted.update(needs)
+        room -= end - start + 8
         if room < 0:
             break
-    counted = sorted({*wanted, *(need for index in wanted for need in spans[index].needs)})
+    indexes = sorted(counted)
     sizes = [0] * len(spans)
-    measured = task.gauge.sizes([texts[index] for index in counted])
-    for index, size in zip(counted, measured, strict=True):
-        sizes[index] = max(1, size)
-    return Choice(spans, wanted, sizes, task.gauge.size(f" {SHORT} "))
+    measured = task.gauge.sizes([text[spans[index].start : spans[index].end] for index in indexes])
+    for index, size in zip(indexes, measured, strict=True):
+        sizes[index] = size or 1
+    return Choice(spans, order[:wanted], sizes, task.gauge.size(f" {SHORT} "))
 
 
 @dataclass(slots=True)

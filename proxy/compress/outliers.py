@@ -74,7 +74,7 @@ _STRONG = re.compile(
     r"\b(?:ERROR|FATAL|CRITICAL|PANIC|FAILED|FAILURE)\b|\b[A-Z]\w*(?:Error|Exception)\b|"
     r"Traceback \(most|panicked at"
 )
-SEPARATOR = "\x1e"
+_SEPARATOR = "\x1e"
 
 
 def failures(segments: Sequence[str], *, strict: bool = False) -> dict[int, float]:
@@ -83,23 +83,27 @@ def failures(segments: Sequence[str], *, strict: bool = False) -> dict[int, floa
     ``strict``: only what a program wrote (``ERROR``, ``KeyError:``, ``error: …`` at the beginning), for
     prose, where people fail too.
     """
-    raw = SEPARATOR.join(segments)
-    if raw.count(SEPARATOR) != len(segments) - 1:
-        segments = [segment.replace(SEPARATOR, " ") for segment in segments]
-        raw = SEPARATOR.join(segments)
+    raw = _SEPARATOR.join(segments)
+    starts = [0, *accumulate(len(segment) + 1 for segment in segments)]
+    return failures_in(raw, starts, strict=strict)
+
+
+def failures_in(raw: str, starts: Sequence[int], *, strict: bool = False) -> dict[int, float]:
+    """`failures` of the segments that begin at ``starts`` (ascending) and reach to the next one."""
     text = raw.lower()
     if len(text) != len(raw):  # a few letters change their length: compare only ASCII
         text = raw.translate(_ASCII_LOWER)
-    starts = [0, *accumulate(len(segment) + 1 for segment in segments)]
+    count = len(starts)
     found: dict[int, float] = {}
     for word, weight in _searched(raw, strict).items():
         at = text.find(word)
         while at >= 0:
-            index = bisect_right(starts, at) - 1
+            index = max(0, bisect_right(starts, at) - 1)
+            stop = starts[index + 1] if index + 1 < count else len(raw)
             if found.get(index, 0.0) >= weight:
-                at = text.find(word, starts[index + 1])  # nothing new in this segment
+                at = text.find(word, stop)  # nothing new in this segment
                 continue
-            if _reports(text, raw, at, len(word), starts[index], strict):
+            if _reports(text, raw, at, len(word), (starts[index], stop), strict):
                 found[index] = weight
             at = text.find(word, at + len(word))
     return dict(sorted(found.items()))
@@ -124,20 +128,23 @@ _WIDE_LETTERS = re.compile("[\u00c0-\u00ff\u0400-\u1fff\u3040-\udfff]")
 _ASCII_LOWER = {code: code + 32 for code in range(65, 91)}
 
 
-def _reports(text: str, raw: str, at: int, length: int, start: int, strict: bool) -> bool:
+def _reports(
+    text: str, raw: str, at: int, length: int, segment: tuple[int, int], strict: bool
+) -> bool:
     """Whether the word at ``at`` is a report and not a part of another word or a count of none."""
     end = at + length
+    start, stop = segment
     ascii_word = text[at].isascii() and text[end - 1].isascii()
     if ascii_word:
-        if not _AFTER.match(text, end):
+        if not _AFTER.match(text, end, stop):
             return False
         if at > start and text[at - 1].isalpha() and not raw[at].isupper():
             return False
-    if _NONE_BEFORE.search(text, max(start, at - 14), at) or _NONE_AFTER.match(text, end):
+    if _NONE_BEFORE.search(text, max(start, at - 14), at) or _NONE_AFTER.match(text, end, stop):
         return False
     if not strict:
         return True
-    if _STRONG.search(raw, max(start, at - 40), end + 12):
+    if _STRONG.search(raw, max(start, at - 40), min(end + 12, stop)):
         return True
     following = text[end : end + 8].lstrip("s")
     return following[:1] in (":", "]") and _BEGINS.search(text, max(start, at - 40), at) is not None

@@ -11,11 +11,14 @@ from proxy.compress.text_spans import (
     code_groups,
     code_parts,
     indent_of,
-    lines_of,
+    lines_and_texts,
 )
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|[0-9]{1,4}[.)]|[a-zA-Z][.)])[ \t]+\S")
+_ITEM_KIND = SpanKind.ITEM
+_AFTER_LETTER = (".", ")")
+"""What follows the letter of a list's item."""
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _TABLE_RULE = re.compile(
     r"[ \t]*+\|?+[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)*+\|?+[ \t]*+$"
@@ -26,27 +29,32 @@ _UNDERLINE = re.compile(r"(?:={3,}|-{3,})[ \t]*$")
 def document(builder: Builder) -> None:
     """Markdown, prose, and what is neither: paragraphs, headings, lists, tables, blocks of code."""
     text = builder.text
-    lines = list(lines_of(text))
+    lines, texts = lines_and_texts(text)
     count = len(lines)
+    texts.append("")
     at = 0
     while at < count:
-        start, end = lines[at]
-        if start == end:
+        line = texts[at]
+        if not line:
             at += 1
             continue
-        first = text[start]
+        start, end = lines[at]
+        first = line[0]
+        if not texts[at + 1] and first.isalpha() and line[1:2] not in _AFTER_LETTER:
+            builder.prose(start, end)  # what most of a long text consists of
+            at += 2
+            continue
         if first in " \t":
-            bare = text[start:end].lstrip()
-            first = bare[0]
-        if first in "`~" and (fence := _FENCE.match(text, start, end)):
+            first = line.lstrip()[0]
+        if first in "`~" and (fence := _FENCE.match(line)):
             at = _fenced(builder, lines, at, fence.group(1))
-        elif first == "#" and (mark := _HEADING.match(text, start, end)):
+        elif first == "#" and (mark := _HEADING.match(line)):
             builder.heading(start, end, len(mark.group(1)))
             at += 1
         elif first == "|" or ("|" in text[start : start + 200] and _rule(text, lines, at + 1)):
             at = _table(builder, lines, at)
-        elif _ITEM.match(text, start, end):
-            at = _item(builder, lines, at)
+        elif _ITEM.match(line):
+            at = _item(builder, lines, texts, at)
         elif at + 1 < count and _underlined(text, lines, at):
             level = 1 if text[lines[at + 1][0]] == "=" else 2
             builder.heading(start, lines[at + 1][1], level)
@@ -108,29 +116,23 @@ def _table(builder: Builder, lines: list[Line], at: int) -> int:
     return at
 
 
-def _item(builder: Builder, lines: list[Line], at: int) -> int:
+def _item(builder: Builder, lines: list[Line], texts: list[str], at: int) -> int:
     """A list's item with the lines that continue it."""
     text = builder.text
     start, end = lines[at]
     indent = indent_of(text, start, end)
     at += 1
-    while at < len(lines):
+    while (line := texts[at]) and line[0] in " \t":
         begin, stop = lines[at]
-        if (
-            begin == stop
-            or indent_of(text, begin, stop) <= indent
-            or _ITEM.match(text, begin, stop)
-        ):
-            break
-        if _FENCE.match(text, begin, stop):
+        if indent_of(text, begin, stop) <= indent or _ITEM.match(line) or _FENCE.match(line):
             break
         end = stop
         at += 1
     if end - start > 400:
         builder.sentences(start, end, SpanKind.ITEM)
     else:
-        builder.add(start, end, SpanKind.ITEM)
-    if at < len(lines) and lines[at][0] == lines[at][1]:
+        builder.add(start, end, _ITEM_KIND)
+    if at < len(lines) and not line:
         builder.block += 1
     return at
 

@@ -30,40 +30,46 @@ class Rendered:
     """Our own words in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Gap:
-    first: int
-    """First span left out."""
-    last: int
-    """Last span left out."""
+_Gap = tuple[int, int]
+"""First and last span left out."""
 
 
 def render(task: Task, spans: Sequence[Span], kept: Sequence[int], announced: int) -> Rendered:
     """``kept``: ascending indexes. ``announced``: how many gaps, the largest ones, say what is missing."""
     text = task.text
-    gaps = list(_gaps(len(spans), kept))
-    sizes = {gap.first: spans[gap.last].end - spans[gap.first].start for gap in gaps}
-    large = sorted(gaps, key=lambda gap: (-sizes[gap.first], gap.first))[:announced]
-    told = {gap.first for gap in large if sizes[gap.first] >= 120}
+    gaps = _gaps(len(spans), kept)
+    told = _told(spans, gaps, announced)
     parts: list[str] = []
     own: list[str] = []
     line, counted = 1, 0
-    previous = -1
-    for gap in gaps:
-        before, after = gap.first - 1, gap.last + 1
-        if previous < before:
-            parts.append(_run(text, spans, previous, before))
+    last_span = len(spans) - 1
+    shown_from = 0
+    """Where the text that is shown next begins."""
+    for number, (first, last) in enumerate(gaps):
+        start, end = spans[first].start, spans[last].end
+        left = right = ""
+        before = shown_from
+        ends_lines = True
+        if first:
+            before = spans[first - 1].end
+            parts.append(text[shown_from:before])
+            left = "\n" if "\n" in text[before:start] else " "
+        if last < last_span:
+            shown_from = spans[last + 1].start
+            ends_lines = "\n" in text[end:shown_from]
+            crosses = ends_lines or (left == " " and "\n" in text[before:shown_from])
+            right = "\n" if crosses else " "
         mark = SHORT
-        if gap.first in told:
-            line += text.count("\n", counted, spans[gap.first].start)
-            counted = spans[gap.first].start
-            through = line + text.count("\n", counted, spans[gap.last].end)
-            mark = _announcement(text, task.content, spans, gap, line, through)
-        parts.append(_placed(text, spans, before, after, mark))
+        if number in told:
+            line += text.count("\n", counted, start)
+            counted = start
+            through = line + text.count("\n", counted, end)
+            whole = left != " " and ends_lines
+            mark = _announcement(task.content, spans, (first, last), (line, through), whole=whole)
+        parts.append(f"{left}{mark}{right}")
         own.append(mark)
-        previous = gap.last
-    if previous < len(spans) - 1:
-        parts.append(_run(text, spans, previous, len(spans) - 1))
+    if not gaps or gaps[-1][1] < last_span:
+        parts.append(text[shown_from:])
     return Rendered("".join(parts), tuple(own))
 
 
@@ -72,55 +78,36 @@ def _gaps(count: int, kept: Sequence[int]) -> list[_Gap]:
     expected = 0
     for index in kept:
         if index > expected:
-            found.append(_Gap(expected, index - 1))
+            found.append((expected, index - 1))
         expected = index + 1
     if expected < count:
-        found.append(_Gap(expected, count - 1))
+        found.append((expected, count - 1))
     return found
 
 
-def _run(text: str, spans: Sequence[Span], previous: int, last: int) -> str:
-    """The text of the spans after ``previous`` up to ``last``, exactly; with the text's own edges."""
-    start = spans[previous + 1].start if previous >= 0 else 0
-    end = spans[last].end if last < len(spans) - 1 else len(text)
-    return text[start:end]
-
-
-def _placed(text: str, spans: Sequence[Span], before: int, after: int, mark: str) -> str:
-    """The mark with the white space that keeps lines lines and paragraphs paragraphs."""
-    left = right = ""
-    if before >= 0:
-        left = "\n" if _ends_line(text, spans, before) else " "
-    if after < len(spans):
-        right = "\n" if _begins_line(text, spans, after) else " "
-    if left == " " and right == " " and _crosses_line(text, spans, before, after):
-        right = "\n"
-    return f"{left}{mark}{right}"
-
-
-def _crosses_line(text: str, spans: Sequence[Span], before: int, after: int) -> bool:
-    return text.find("\n", spans[before].end, spans[after].start) >= 0
-
-
-def _ends_line(text: str, spans: Sequence[Span], index: int) -> bool:
-    return "\n" in text[spans[index].end : spans[index + 1].start]
-
-
-def _begins_line(text: str, spans: Sequence[Span], index: int) -> bool:
-    return index == 0 or "\n" in text[spans[index - 1].end : spans[index].start]
+def _told(spans: Sequence[Span], gaps: Sequence[_Gap], announced: int) -> set[int]:
+    """Numbers of the gaps that are announced in full: the largest ones, the first of alike ones."""
+    sizes = [spans[last].end - spans[first].start for first, last in gaps]
+    large = sorted(range(len(gaps)), key=sizes.__getitem__, reverse=True)[:announced]
+    return {number for number in large if sizes[number] >= 120}
 
 
 def _announcement(
-    text: str, content: ContentType, spans: Sequence[Span], gap: _Gap, line: int, through: int
+    content: ContentType,
+    spans: Sequence[Span],
+    gap: _Gap,
+    lines: tuple[int, int],
+    *,
+    whole: bool,
 ) -> str:
-    whole = _begins_line(text, spans, gap.first) and (
-        gap.last == len(spans) - 1 or _ends_line(text, spans, gap.last)
-    )
+    """``lines``: the first and the last one of the gap. ``whole``: it begins and ends with its lines."""
+    first, last = gap
+    line, through = lines
     section = f"lines:{line}-{through}"
     if whole and through > line:
         return notices.gap(through - line + 1, "line", section)
-    if through == line and spans[gap.last].end - spans[gap.first].start > _LONG:
+    if through == line and spans[last].end - spans[first].start > _LONG:
         section = ""  # a line so long brings back far too much
-    kind = spans[gap.first].kind
+    kind = spans[first].kind
     unit = kind.value if kind is SpanKind.SENTENCE and content not in _MARKUP else "part"
-    return notices.gap(gap.last - gap.first + 1, unit, section)
+    return notices.gap(last - first + 1, unit, section)

@@ -131,26 +131,29 @@ _DEEP = 200
 """Spans of one block that are looked at."""
 
 
-def by_place(spans: Sequence[Span], texts: Sequence[str]) -> list[float]:
+def by_place(spans: Sequence[Span], text: str) -> list[float]:
     """Without a query: headings with what follows them, the beginning, numbers, the end."""
     count = len(spans)
     result = [0.6 / (1 + index) + 0.4 / (count - index) for index in range(count)]
     blocks = spans[-1].block + 1 if spans else 0
-    block = -1
+    heading, has_digit = SpanKind.HEADING, _DIGIT.search
+    last = -1
     first = 0
     below_heading = False
-    for index, span in enumerate(spans):
-        if span.block != block:
-            block, first = span.block, index
+    early = 0.0
+    for index, (start, end, kind, block, needs) in enumerate(spans):
+        if block != last:
+            last, first = block, index
+            early = 0.1 * (1 - block / blocks)
         elif index - first > _DEEP:
             continue  # all that could be added is less than what tells the others apart
-        if span.kind is SpanKind.HEADING:
-            score = 1.6 - 0.15 * len(span.needs)
+        if kind is heading:
+            score = 1.6 - 0.15 * len(needs)
             below_heading = True
         else:
             score = 1.0 / (1 + index - first) + (0.5 if below_heading else 0)
-            if index > first and _DIGIT.search(texts[index], 0, 200):
+            if index > first and has_digit(text, start, end if end < start + 200 else start + 200):
                 score += 0.15
             below_heading = False
-        result[index] += score + 0.1 * (1 - block / blocks)
+        result[index] += score + early
     return result

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from proxy.compress.segments import Span
 
 _MISSES = 80
 """How many spans in a row may be too large before the rest is given up."""
+
+_NEVER = 1 << 40
+"""Cost of a span that was not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +38,13 @@ class Choice:
         for index in self.order:
             if kept[index + 1]:
                 continue
-            wanted = [index]
-            if spans[index].needs:
-                wanted += [need for need in spans[index].needs if not kept[need + 1]]
-            cost = 0
-            for one in wanted:
-                if not sizes[one]:
-                    cost = room + 1
-                    break
-                beside = kept[one] + kept[one + 2]
-                cost += sizes[one] + (1 - beside) * mark
+            size = sizes[index]
+            cost = size + mark - mark * (kept[index] + kept[index + 2]) if size else _NEVER
+            needs = spans[index].needs
+            missing = [need for need in needs if not kept[need + 1]] if needs else needs
+            for one in missing:
+                size = sizes[one]
+                cost += size + mark - mark * (kept[one] + kept[one + 2]) if size else _NEVER
             if cost > room:
                 misses += 1
                 if misses > _MISSES:
@@ -51,10 +52,11 @@ class Choice:
                 continue
             misses = 0
             room -= cost
-            for one in wanted:
+            kept[index + 1] = 1
+            for one in missing:
                 kept[one + 1] = 1
         self._close_gaps(kept)
-        return [index for index in range(count) if kept[index + 1]]
+        return list(compress(range(count), memoryview(kept)[1:]))
 
     def _close_gaps(self, kept: bytearray) -> None:
         """A gap of one span that measures no more than its mark is no gap."""

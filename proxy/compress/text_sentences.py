@@ -18,6 +18,12 @@ _ABBREVIATION = re.compile(
     r"Sgt|Capt|Rev|Hon|Inc|Ltd|Co|Corp|Mt|Ft|approx|bzw|usw|Abb|Hr|Fr|Sra?|Dra?|Ud|e\.g|i\.e|"
     r"z\.B|[A-Z](?:\.[A-Z])+)$"
 )
+_SHORT_FORMS_TEXT = """
+    Mr Mrs Ms Dr Prof St Sr Jr No Nr Nos vs etc al cf ca Fig Figs Eq Vol vol p pp Gen Col Lt Sgt Capt
+    Rev Hon Inc Ltd Co Corp Mt Ft approx bzw usw Abb Hr Fr Sra Dra Ud
+    """
+_SHORT_FORMS = frozenset(_SHORT_FORMS_TEXT.split())
+"""Those of them that are letters only, which needs no pattern."""
 _WIDE_MARKS = "\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u1362"
 _WIDE_END = re.compile(f"[{_WIDE_MARKS}]++[\u300d\u300f\u201d\u2019\uff09]*+")
 _SPACES = re.compile(" +")
@@ -40,14 +46,18 @@ def sentences(
     """
     cuts: list[int] = []
     for found in _DOT.finditer(text, start, end):
-        if not _is_abbreviation(text, start, found.start()):
-            cuts.append(found.end())
+        dot, cut = found.span()
+        if not _is_abbreviation(text, start, dot):
+            cuts.append(cut)
+    sorted_so_far = len(cuts)
     if text.find("?", start, end) >= 0 or text.find("!", start, end) >= 0:
         cuts += [found.end() for found in _MARK.finditer(text, start, end)]
     if wide:
         ends = [found.end() for found in _WIDE_END.finditer(text, start, end)]
         cuts += ends or _phrases(text, start, end)
-    return list(_trimmed(text, start, end, sorted(set(cuts)), longest))
+    if len(cuts) > sorted_so_far:
+        cuts = sorted(set(cuts))
+    return list(_trimmed(text, start, end, cuts, longest))
 
 
 def first_sentence(text: str, start: int, end: int) -> tuple[int, int]:
@@ -63,7 +73,13 @@ def first_sentence(text: str, start: int, end: int) -> tuple[int, int]:
 def _is_abbreviation(text: str, start: int, dot: int) -> bool:
     """Whether the full stop at ``dot`` ends a short form and not a sentence."""
     before = text[max(start, dot - 7) : dot]
-    return (" " in before or dot - start < 7) and _ABBREVIATION.search(before) is not None
+    space = before.rfind(" ")
+    if space < 0 and dot - start >= 7:
+        return False
+    word = before[space + 1 :]
+    if word.isalpha():
+        return word in _SHORT_FORMS or (len(word) == 1 and "A" <= word <= "Z")
+    return _ABBREVIATION.search(before) is not None
 
 
 def _phrases(text: str, start: int, end: int) -> Iterator[int]:
@@ -80,7 +96,8 @@ def _phrases(text: str, start: int, end: int) -> Iterator[int]:
 def _trimmed(
     text: str, start: int, end: int, cuts: list[int], longest: int
 ) -> Iterator[tuple[int, int]]:
-    for cut in [*cuts, end]:
+    cuts.append(end)
+    for cut in cuts:
         stop = start + len(text[start:cut].rstrip())
         if stop - start > longest:
             yield from bounded(text, start, stop, longest)
