@@ -53,6 +53,8 @@ from proxy.jobs import (
 from proxy.loose_json import compact
 from proxy.what_if import compare
 
+FEW_TEXTS = 8
+"""Texts that are measured one by one; more are measured faster together."""
 LEAST_SHARE = 40
 """A text with a smaller share of the budget is better left out and announced than cut to shreds."""
 
@@ -90,17 +92,19 @@ def reduce_answer(job: ReduceJob, gauge: Gauge) -> Reduced:
         draft.shares()
     body = draft.body()
     after = parse_answer(body)
-    if sum(_sizes(after, unit).all) > job.budget:
+    sent = sum(_sizes(after, unit).all)
+    if sent > job.budget:
         draft.last_resort()
         body = draft.body()
         after = parse_answer(body)
+        sent = sum(_sizes(after, unit).all)
     return Reduced(
         body,
         draft.strategy.value,
         key_of_bytes(job.body),
         tuple(draft.parts),
         tokens,
-        sum(_sizes(after, gauge).all),
+        sent if job.unit == "tokens" else sum(_sizes(after, gauge).all),
         draft.overhead,
     )
 
@@ -419,8 +423,10 @@ def _cleaned_only(job: ReduceJob, answer: ParsedAnswer, tokens: int, gauge: Gaug
 
 def _sizes(answer: ParsedAnswer, gauge: Gauge) -> _Sizes:
     texts = [block.text for block in answer.blocks]
-    *blocks, structured = gauge.sizes([*texts, answer.structured or ""])
-    return _Sizes(tuple(blocks), structured)
+    structured = gauge.size(answer.structured or "")
+    # A gauge remembers what it was asked one by one, and these are asked for again.
+    sizes = map(gauge.size, texts) if len(texts) <= FEW_TEXTS else gauge.sizes(texts)
+    return _Sizes(tuple(sizes), structured)
 
 
 def _gauge(unit: str, tokens: Gauge) -> Gauge:

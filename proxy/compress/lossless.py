@@ -56,10 +56,10 @@ def _json(task: Task) -> Reduction | None:
         text = encoded.decode()
         # When so many bytes less, it is fewer tokens, too: no need to count both.
         clearly = len(encoded) < len(compact) / 2
-        size, compared = task.gauge.sizes([text, "" if clearly else plain])
+        size = task.gauge.size(text)
         if (
             size <= min(task.budget, LARGEST_SHARE * whole)
-            and (clearly or size <= LARGEST_SHARE * compared)
+            and (clearly or size <= LARGEST_SHARE * task.gauge.size(plain))
             and _rebuilds(encoded, compact)
         ):
             overhead = task.gauge.size(legend(text))
