@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from console.format import count, milliseconds, shorten, size
+from console.format import count, milliseconds, shorten
 from console.safe import safe_line
 from proxy.model import CallRecord, Outcome
 
@@ -29,8 +29,13 @@ class ReportedCall:
 
     @property
     def tokens(self) -> int:
-        """Tokens of the answer, text and structured content together."""
+        """Tokens of the answer as it was sent, text and structured content together."""
         return self.record.text.tokens + self.record.structured.tokens
+
+    @property
+    def before(self) -> int:
+        """Tokens of the answer as the server gave it."""
+        return self.record.before.tokens if self.record.strategy else self.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +56,20 @@ class Report:
 
 def as_text(report: Report) -> str:
     """A table for people, then the sums, then the problems."""
-    head = ("tool", "arguments", "bytes", "tokens", "ms", "outcome")
+    head = ("tool", "arguments", "before", "tokens", "by", "ms", "outcome")
     rows = [
         (
             safe_line(f"{call.record.upstream}__{call.record.tool}"),
             shorten(brief_arguments(call.arguments), _ARGUMENTS_WIDTH),
-            count(call.bytes),
+            count(call.before),
             count(call.tokens),
+            call.record.strategy,
             milliseconds(call.record.duration_ms),
             call.record.outcome.value.replace("_", " "),
         )
         for call in report.calls
     ]
-    lines = [*_table((head, *rows), right=(2, 3, 4)), "", _sums(report)]
+    lines = [*_table((head, *rows), right=(2, 3, 5)), "", _sums(report)]
     lines += [f"problem: {safe_line(problem)}" for problem in report.problems]
     return "\n".join(lines)
 
@@ -77,6 +83,8 @@ def as_json(report: Report) -> str:
             "arguments": _parsed(call.arguments),
             "bytes": call.bytes,
             "tokens": call.tokens,
+            "tokens_before": call.before,
+            "strategy": call.record.strategy,
             "ms": round(call.record.duration_ms, 3),
             "outcome": call.record.outcome.value,
             "error": call.record.error,
@@ -88,6 +96,7 @@ def as_json(report: Report) -> str:
         "tool_errors": report.tool_errors,
         "bytes": sum(call.bytes for call in report.calls),
         "tokens": sum(call.tokens for call in report.calls),
+        "tokens_before": sum(call.before for call in report.calls),
         "seconds": round(report.seconds, 3),
     }
     whole = {
@@ -121,8 +130,8 @@ def _sums(report: Report) -> str:
     scripted = "" if report.problems else ", as scripted"
     return (
         f"{total} calls ({report.tool_errors} tool errors{scripted}), "
-        f"{size(sum(call.bytes for call in report.calls))} and "
-        f"{count(sum(call.tokens for call in report.calls))} tokens in answers, "
+        f"{count(sum(call.before for call in report.calls))} tokens in answers, "
+        f"{count(sum(call.tokens for call in report.calls))} of them sent; the rest can be read back, "
         f"{report.seconds:.1f} s"
     )
 

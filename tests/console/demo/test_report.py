@@ -23,7 +23,10 @@ RECORD = CallRecord(
     structured=Sizes(800, 800, 200),
     other_bytes=10,
 )
-FINE = ReportedCall(RECORD, '{"service":"checkout","lines":50}')
+FINE = ReportedCall(
+    replace(RECORD, strategy="extract", before=Sizes(90_000, 90_000, 30_000)),
+    '{"service":"checkout","lines":50}',
+)
 REFUSED = ReportedCall(
     replace(RECORD, tool="grep", outcome=Outcome.TOOL_ERROR, error="no \x1b[31mexpression"),
     '{"pattern":"\\u001b]52;c;aGk=\\u0007"}',
@@ -32,14 +35,15 @@ REFUSED = ReportedCall(
 
 def test_the_table_has_a_line_per_call_and_the_sums() -> None:
     head, first, second, empty, sums = as_text(Report((FINE, REFUSED), 3.21, ())).splitlines()
-    assert head.split() == ["tool", "arguments", "bytes", "tokens", "ms", "outcome"]
+    assert head.split() == ["tool", "arguments", "before", "tokens", "by", "ms", "outcome"]
     assert first.split() == [
-        "logs__tail", "service=checkout", "lines=50", "5,810", "2,200", "12", "ok",
+        "logs__tail", "service=checkout", "lines=50", "30,000", "2,200", "extract", "12", "ok",
     ]  # fmt: skip
     assert second.endswith("tool error")
     assert empty == ""
     assert sums == (
-        "2 calls (1 tool errors, as scripted), 11.6 kB and 4,400 tokens in answers, 3.2 s"
+        "2 calls (1 tool errors, as scripted), 32,200 tokens in answers, 4,400 of them sent; "
+        "the rest can be read back, 3.2 s"
     )
 
 
@@ -59,7 +63,8 @@ def test_programs_get_the_numbers_unrounded_to_people() -> None:
     told = json.loads(as_json(Report((FINE, REFUSED), 3.21, ())))
     assert told["ok"] is True
     assert told["totals"] == {
-        "calls": 2, "tool_errors": 1, "bytes": 11_620, "tokens": 4_400, "seconds": 3.21,
+        "calls": 2, "tool_errors": 1, "bytes": 11_620, "tokens": 4_400,
+        "tokens_before": 32_200, "seconds": 3.21,
     }  # fmt: skip
     assert told["calls"][0] == {
         "upstream": "logs",
@@ -67,6 +72,8 @@ def test_programs_get_the_numbers_unrounded_to_people() -> None:
         "arguments": {"service": "checkout", "lines": 50},
         "bytes": 5_810,
         "tokens": 2_200,
+        "tokens_before": 30_000,
+        "strategy": "extract",
         "ms": 12.34,
         "outcome": "ok",
         "error": "",

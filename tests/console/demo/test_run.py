@@ -84,11 +84,12 @@ def test_without_a_terminal_it_prints_what_was_recorded(
     assert code == 0
     assert told["totals"]["calls"] == 40
     assert told["totals"]["tool_errors"] == 4
-    by_size = sorted(told["calls"], key=lambda call: call["bytes"])
+    by_size = sorted(told["calls"], key=lambda call: call["tokens_before"])
     assert by_size[-1]["tool"] == "tail"
-    assert 900_000 < by_size[-1]["bytes"] <= 1_000_000
-    assert by_size[-1]["tokens"] > 300_000
+    assert by_size[-1]["tokens_before"] > 300_000
+    assert by_size[-1]["strategy"] == "extract"
     assert by_size[-1]["arguments"] == {"service": "checkout", "lines": 10_000}
+    assert all(call["tokens"] <= 4_000 for call in told["calls"])
     assert_nothing_is_left(temporary)
 
 
