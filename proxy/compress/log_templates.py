@@ -1,115 +1,147 @@
-"""Templates of log lines: which lines say the same with other values, and which values are unusual.
+"""Templates of log lines: which lines say the same with other values.
 
 No line is looked at character by character. Deleting digits and hexadecimal letters makes lines with
-other numbers and ids equal, at the speed of a copy; where names vary too, words that are rare among the
-remaining forms are left out as well. Inside a template the words stand in columns, and a column tells
-what is usual in it.
+other numbers and ids equal, at the speed of a copy; where names vary too, lines with as many words and
+the same common ones are alike. What is common is told by a sample.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
+from typing import TypeVar
 
-_DELETED = b"0123456789abcdefABCDEF \t\r"
-_DELIMITERS = bytes(32 if byte in b" \t=:,;()[]{}\"'/|<>-\r\n" else byte for byte in range(256))
-_KEEP_LINES = bytes(10 if byte == 10 else _DELIMITERS[byte] for byte in range(256))
-_UNITS = b"ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ%"
-"""Letters that may follow a number without making it something else than a number."""
+from proxy.compress.log_columns import (
+    HEXADECIMAL,
+    KEEP_LINES,
+    SAMPLE,
+    Survey,
+    Unusual,
+    unusual,
+)
+from proxy.compress.word_search import containing
+
 _FEW_FORMS = 64
 """So many forms are templates as they are."""
 _FREQUENT = 4
 _LINES_PER_FORM = 8
 """With so many lines per form, forms are templates as they are."""
 _SHARES = (100, 20, 6, 3)
-"""A common word stands in at least one of so many forms; tried in turn."""
+"""A common word stands in at least one of so many lines; tried in turn."""
 _LARGE_SHARE = 3
 _SAMPLED_PER_TEMPLATE = 12
 """Lines of a sample that a template has on average, or there are too many templates to compare lines in."""
+_MOST_PLACES = 8
+"""Common words that stand in more places than these are looked for everywhere."""
 _LONE = 2
 _MOST_STRANGE = 40
-_LEAST_MEMBERS = 8
-"""In smaller templates nothing is usual."""
-_MOST_COLUMNS = 160
-_SPREADS = 8.0
-"""A number this many spreads off the median is unusual. The spread is that of a normal distribution."""
-_USUAL = 12
-"""Values in a sample of a column that are few in any case."""
-_PER_COLUMN = 3
-"""Unusual lines that one column may name."""
-_SAMPLE = 512
-
-
-@dataclass(frozen=True, slots=True)
-class Unusual:
-    """A line with a value that its template does not usually have."""
-
-    line: int
-    surprise: float
-    """How seldom: below 1 for words, the closer to it the fewer others there are in more lines; 1 and above
-    for numbers that are far from the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
     """Indexes of lines that are alike. Groups are in the order of appearance."""
 
-    forms: list[list[int]]
-    """Lines that differ in digits and hexadecimal letters only."""
     templates: list[list[int]]
-    """Forms, or where nearly every line has a form of its own, lines with the same common words."""
+    """Lines that differ in digits and hexadecimal letters only; where nearly every line would be alone
+    then, lines with as many words and the same common ones."""
     lone: list[int]
     """Lines unlike all others in their number of words or the most common ones."""
     strange: list[int]
     """Lines with words that no other line has, where that is not usual; the strangest first."""
-    words: list[list[bytes]] | None = None
-    """Of every line, where lines had to be cut into words; then all lines of a template have as many."""
-    vocabulary: Mapping[bytes, int] = field(default_factory=dict[bytes, int])
-    """How often each of these words occurs."""
+    suspects: list[list[int]]
+    """Lines with a wanted word; together when they differ in digits and hexadecimal letters only."""
+    unusual: list[Unusual]
+    """Lines with a value that their template does not usually have, in the order of templates."""
 
 
-def group(data: bytes) -> Groups:
-    """The lines of ``data`` (UTF-8, split at line feeds), grouped."""
-    bare = data.translate(None, _DELETED).split(b"\n")
-    sample = bare[:: -(-len(bare) // _SAMPLE)]
-    if len(bare) > 2 * _SAMPLE and len(set(sample)) * 2 > len(sample):
-        return _varied(data)
-    forms: dict[bytes, list[int]] = {}
-    for index, form in enumerate(bare):
-        members = forms.get(form)
-        if members is None:
-            forms[form] = [index]
-        else:
-            members.append(index)
-    found = list(forms.values())
-    if len(found) <= _FEW_FORMS:
-        return Groups(found, found, [], [])
-    if len(found) * _LINES_PER_FORM > len(bare):
-        return _varied(data)
+def templates(data: bytes) -> list[list[int]]:
+    """The lines of ``data`` (UTF-8, split at line feeds) by template, as in `Groups`."""
     lines = data.split(b"\n")
-    words = _words(b"\n".join([lines[members[0]] for members in found]))
+    forms = None if _hardly_repeat(lines) else _forms(data)
+    return _with_common(_words(data))[0] if forms is None else forms
+
+
+def group(data: bytes, wanted: Sequence[bytes] = ()) -> Groups:
+    """The lines of ``data`` (UTF-8, split at line feeds), grouped.
+
+    ``wanted``: in lower case; what `Groups.suspects` contain, inside of a word.
+    """
+    lines = data.split(b"\n")
+    forms = None if _hardly_repeat(lines) else _forms(data)
+    if forms is None:
+        return _varied(data, wanted)
+    first = [lines[members[0]] for members in forms]
+    suspects = [forms[number] for number in sorted(containing(first, wanted))]
+    odd = [one for members in forms for one in unusual(lines, members)]
+    if len(forms) <= _FEW_FORMS:
+        return Groups(forms, [], [], suspects, odd)
+    lone, strange = _among_forms(first)
+    return Groups(
+        forms,
+        [index for form in lone for index in forms[form]],
+        [forms[form][0] for form in strange],
+        suspects,
+        odd,
+    )
+
+
+def _hardly_repeat(lines: Sequence[bytes]) -> bool:
+    """Whether most lines of a sample have a form of their own."""
+    if len(lines) <= 2 * SAMPLE:
+        return False
+    sample = lines[:: -(-len(lines) // SAMPLE)]
+    forms = set(b"\n".join(sample).translate(None, HEXADECIMAL).split(b"\n"))
+    return len(forms) * 2 > len(sample)
+
+
+def _forms(data: bytes) -> list[list[int]] | None:
+    """Lines that differ in digits and hexadecimal letters only; ``None`` when too few do."""
+    bare = data.translate(None, HEXADECIMAL).split(b"\n")
+    forms = _by_key(bare, range(len(bare)))
+    few = len(forms) <= max(_FEW_FORMS, len(bare) // _LINES_PER_FORM)
+    return list(forms.values()) if few else None
+
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def _by_key(keys: Iterable[_Key], indexes: Iterable[int]) -> dict[_Key, list[int]]:
+    """The indexes by their keys, both in the order in which they come."""
+    found: defaultdict[_Key, list[int]] = defaultdict(list)
+    # A loop that runs in C takes half the time of one written out; only its effects are wanted.
+    deque(map(list[int].append, map(found.__getitem__, keys), indexes), maxlen=0)
+    return found
+
+
+def _among_forms(first: Sequence[bytes]) -> tuple[list[int], list[int]]:
+    """Forms unlike all others, and forms with words that no other has; by a line of each."""
+    words = _words(b"\n".join(first))
     counts = Counter(chain.from_iterable(words))
-    shapes = _with_common(words, _common(counts, len(found) // _LARGE_SHARE))
-    lone = [
-        index for shape in shapes if len(shape) <= _LONE for form in shape for index in found[form]
-    ]
-    return Groups(found, found, lone, [found[form][0] for form in _strange(words, counts)])
+    common = _common(counts, len(words) // _LARGE_SHARE)
+    shapes: dict[tuple[object, ...], list[int]] = {}
+    for form, line in enumerate(words):
+        shapes.setdefault((len(line), *filter(common.__contains__, line)), []).append(form)
+    lone = [form for shape in shapes.values() if len(shape) <= _LONE for form in shape]
+    return lone, _strange(words, counts)
 
 
-def _varied(data: bytes) -> Groups:
+def _varied(data: bytes, wanted: Sequence[bytes]) -> Groups:
     """Groups of lines that nearly all have a form of their own."""
     words = _words(data)
-    counts = Counter(chain.from_iterable(words))
-    templates = _with_common(words, _telling(words, counts))
-    lone = [index for members in templates if len(members) <= _LONE for index in members]
-    forms = [[index] for index in range(len(words))]
-    return Groups(forms, templates, lone, _strange(words, counts), words, counts)
+    found, known = _with_common(words)
+    lone = [index for members in found if len(members) <= _LONE for index in members]
+    survey = Survey(known, wanted)
+    for members in found:
+        survey.add([words[index] for index in members], members)
+    suspects = [[index] for index in survey.suspects()]
+    return Groups(found, lone, survey.strange(_MOST_STRANGE), suspects, survey.unusual)
 
 
 def _words(data: bytes) -> list[list[bytes]]:
-    return [line.split() for line in data.translate(_KEEP_LINES).split(b"\n")]
+    return [line.split() for line in data.translate(KEEP_LINES).split(b"\n")]
 
 
 def _common(counts: Counter[bytes], least: int) -> set[bytes]:
@@ -118,32 +150,55 @@ def _common(counts: Counter[bytes], least: int) -> set[bytes]:
     return {word for word, count in counts.items() if count >= least and word.isalpha()}
 
 
-def _telling(words: Sequence[list[bytes]], counts: Counter[bytes]) -> set[bytes]:
+def _with_common(words: Sequence[list[bytes]]) -> tuple[list[list[int]], set[bytes]]:
+    """Indexes of lines with as many words and the same common ones; words that several lines have."""
+    sample = words[:: -(-len(words) // SAMPLE)]
+    counts = Counter(chain.from_iterable(sample))
+    common = _telling(sample, counts)
+    places: dict[int, set[int]] = {}
+    for line in sample:
+        if not common.isdisjoint(line):
+            at_common = [at for at, word in enumerate(line) if word in common]
+            places.setdefault(len(line), set()).update(at_common)
+    widths = _by_key(map(len, words), range(len(words)))
+    found: list[list[int]] = []
+    for width, members in widths.items():
+        found += _by_places(words, members, sorted(places.get(width, ())), common)
+    found.sort()
+    return found, {word for word, count in counts.items() if count > 1}
+
+
+def _telling(sample: Sequence[list[bytes]], counts: Counter[bytes]) -> set[bytes]:
     """The common words by which lines fall into few templates; as many of them as possible.
 
     Where a small vocabulary is mixed at will, too many common words would tell every line apart.
     """
-    sample = words[:: -(-len(words) // _SAMPLE)]
-    common = _common(counts, len(words) // _SHARES[0])
+    common = _common(counts, len(sample) // _SHARES[0])
     for share in _SHARES:
-        common = {word for word in common if counts[word] * share >= len(words)}
+        common = {word for word in common if counts[word] * share >= len(sample)}
         keys = {(len(line), *filter(common.__contains__, line)) for line in sample}
         if len(keys) * _SAMPLED_PER_TEMPLATE <= len(sample):
             return common
     return set()
 
 
-def _with_common(words: Sequence[list[bytes]], common: set[bytes]) -> list[list[int]]:
-    """Indexes of lines of as many words that have the same common ones."""
-    found: dict[tuple[object, ...], list[int]] = {}
-    for index, line in enumerate(words):
-        key = (len(line), *filter(common.__contains__, line))
-        same = found.get(key)
-        if same is None:
-            found[key] = [index]
-        else:
-            same.append(index)
-    return list(found.values())
+def _by_places(
+    words: Sequence[list[bytes]], members: list[int], places: Sequence[int], common: set[bytes]
+) -> list[list[int]]:
+    """Lines of equally many words by the common words that stand in these places."""
+    if not places:
+        return [members]
+    lines = map(words.__getitem__, members)
+    is_common = common.__contains__
+    if len(places) > _MOST_PLACES:
+        return list(_by_key([tuple(filter(is_common, line)) for line in lines], members).values())
+    # Two places at least, so that what is taken is always a tuple.
+    take: Callable[[list[bytes]], tuple[bytes, ...]] = itemgetter(*places, places[0])
+    taken = _by_key(map(take, lines), members)
+    found: dict[tuple[bytes, ...], list[list[int]]] = {}
+    for some, same in taken.items():
+        found.setdefault(tuple(filter(is_common, some)), []).append(same)
+    return [parts[0] if len(parts) == 1 else sorted(chain(*parts)) for parts in found.values()]
 
 
 def _strange(words: Sequence[list[bytes]], counts: Counter[bytes]) -> list[int]:
@@ -151,7 +206,7 @@ def _strange(words: Sequence[list[bytes]], counts: Counter[bytes]) -> list[int]:
     own = {
         word
         for word, count in counts.items()
-        if count == 1 and (word.isalpha() or word[0] > 127) and word.translate(None, _DELETED)
+        if count == 1 and (word.isalpha() or word[0] > 127) and word.translate(None, HEXADECIMAL)
     }
     if not own:
         return []
@@ -159,102 +214,3 @@ def _strange(words: Sequence[list[bytes]], counts: Counter[bytes]) -> list[int]:
     usual = sorted(owned)[len(owned) // 2]
     found = [(-count, index) for index, count in enumerate(owned) if count > usual]
     return [index for _, index in sorted(found)[:_MOST_STRANGE]]
-
-
-def unusual(
-    lines: Sequence[bytes], members: Sequence[int], words: Sequence[list[bytes]] | None = None
-) -> list[Unusual]:
-    """Lines of one template whose values stand out, the most surprising first.
-
-    ``words``: of all lines, when all members have as many.
-    """
-    if len(members) < _LEAST_MEMBERS:
-        return []
-    rows: Sequence[int] = members
-    found: dict[int, float] = {}
-    columns: Iterable[Sequence[bytes]]
-    if words is not None:
-        columns = zip(*[words[index] for index in members], strict=True)
-        width = len(words[members[0]])
-    else:
-        joined = b"\n".join([lines[index] for index in members])
-        cells = joined.translate(_DELIMITERS).split()
-        width, odd = divmod(len(cells), len(members))
-        if odd or len(lines[members[0]].translate(_DELIMITERS).split()) != width:
-            rows, cells, width, outside = _aligned(joined, members)
-            found = dict.fromkeys(outside, 1 - 1 / len(members))
-        columns = (cells[column::width] for column in range(width))
-    if len(rows) >= _LEAST_MEMBERS and width <= _MOST_COLUMNS:
-        for column in columns:
-            _look(column, rows, found)
-    # The ends are shown anyway; and where a clock's digits change, they look unusual.
-    ends = (members[0], members[-1], rows[0], rows[-1])
-    return sorted(
-        (Unusual(line, surprise) for line, surprise in found.items() if line not in ends),
-        key=lambda one: (-one.surprise, one.line),
-    )
-
-
-def _aligned(joined: bytes, rows: Sequence[int]) -> tuple[list[int], list[bytes], int, list[int]]:
-    """Rows of the usual number of words with their words, and the few that have another number."""
-    split = [line.split() for line in joined.translate(_KEEP_LINES).split(b"\n")]
-    widths = Counter(map(len, split))
-    width = widths.most_common(1)[0][0]
-    kept: list[int] = []
-    cells: list[bytes] = []
-    outside: list[int] = []
-    for index, words in zip(rows, split, strict=True):
-        if len(words) == width:
-            kept.append(index)
-            cells.extend(words)
-        elif widths[len(words)] <= max(1, len(rows) // 1000):
-            outside.append(index)
-    return kept, cells, width, outside[:_PER_COLUMN]
-
-
-def _look(column: Sequence[bytes], rows: Sequence[int], found: dict[int, float]) -> None:
-    """Note the rows whose value is rare in the column, or far from its other numbers."""
-    count = len(column)
-    if column[0] == column[-1] and column.count(column[0]) == count:
-        return
-    sample = column[:: -(-count // _SAMPLE)]
-    if len(set(sample)) <= max(_USUAL, len(sample) // 16):
-        values = Counter(column)
-        rare = [value for value, times in values.items() if times <= max(1, count // 1000)]
-        if 0 < len(rare) <= max(_PER_COLUMN, count // 500):
-            for value in rare[:_PER_COLUMN]:
-                _note(found, rows[column.index(value)], 1 - len(values) * values[value] / count)
-            return
-        if len(rare) == 0:
-            return
-    _look_at_numbers(column, sample, rows, found)
-
-
-def _look_at_numbers(
-    column: Sequence[bytes], sample: Sequence[bytes], rows: Sequence[int], found: dict[int, float]
-) -> None:
-    count = len(column)
-    try:
-        known = sorted([float(value.rstrip(_UNITS)) for value in sample])
-        median = known[len(known) // 2]
-        spread = sorted([abs(value - median) for value in known])[len(known) // 2] * 1.4826
-        if not 0 < spread < 1e300:
-            return
-        # Letters stand behind their number in the sample; elsewhere they may not, and are dropped.
-        bare = b" ".join(column).translate(None, _UNITS).split()
-        numbers = list(map(float, bare)) if len(bare) == count else []
-    except (ValueError, OverflowError):
-        return
-    lowest, highest = median - _SPREADS * spread, median + _SPREADS * spread
-    if not numbers or (min(numbers) >= lowest and max(numbers) <= highest):
-        return
-    far = [at for at, number in enumerate(numbers) if not lowest <= number <= highest]
-    if len(far) > max(_PER_COLUMN, count // 50):
-        return  # so many are how this column is
-    far.sort(key=lambda at: (-abs(numbers[at] - median), at))
-    for at in far[:_PER_COLUMN]:
-        _note(found, rows[at], 1 + min(1.0, abs(numbers[at] - median) / spread / 1000))
-
-
-def _note(found: dict[int, float], line: int, surprise: float) -> None:
-    found[line] = max(found.get(line, 0.0), surprise)

@@ -7,10 +7,9 @@ last line with the number between. Errors come with their stack frames and neigh
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import islice
 
 from config.schema import Compression
 from proxy.compress import log_templates, notices
@@ -42,6 +41,20 @@ _HARMLESS = re.compile(
     r"|\b(?:errors?|failures?|failed|exceptions?|timeouts?|(?:errors?|fail(?:ures?|ed)?)_?(?:count|total|rate)?)"
     r"[\"']?\s*[=:]\s*[\"']?(?:0|none|null|false|nil|no)\b",
     re.IGNORECASE,
+)
+_COUNTED = ("error", "fail", "exception", "timeout")
+_MAY_BE_NONE = re.compile(r"[=:]\s*[\"']?[0nf]|0 |no |zero |without |any |ignor|recovered ")
+"""In lower case, one of each of these stands in what is harmless; looking for them takes less time."""
+_GRAVE_HINTS = (
+    "fatal",
+    "panic",
+    "critical",
+    "emerg",
+    "traceback",
+    "severe",
+    "segfault",
+    "memory",
+    "oom",
 )
 _FRAME = re.compile(
     r"^(?:\s+\S|Caused by\b|Traceback \(|Suppressed:|\.\.\. \d+ more|goroutine \d+"
@@ -86,17 +99,16 @@ def extract_log(task: Task) -> Reduction | None:
     if len(lines) < _LEAST_LINES:
         return None
     data = task.text.encode("utf-8", "surrogatepass")
-    raw = data.split(b"\n")
-    groups = log_templates.group(data)
+    groups = log_templates.group(data, _ALARMS)
     frequent = [members for members in groups.templates if len(members) > _RARE]
     frequent.sort(key=lambda members: (-len(members), members[0]))
     rare = [index for members in groups.templates if len(members) <= _RARE for index in members]
-    alarms, more_alarms = _alarms(raw, lines, groups)
+    alarms, more_alarms = _alarms(lines, groups.suspects)
     findings = _Findings(
         asked=_asked(task.query, task.text, lines),
         alarms=alarms,
         more_alarms=more_alarms,
-        odd=_odd(raw, groups),
+        odd=_odd(groups),
         rare=_telling_first([index for index in rare if lines[index].strip()], groups),
         frequent=[members[end] for end in (0, -1) for members in frequent],
     )
@@ -172,14 +184,9 @@ def _frames(lines: Sequence[str], line: int) -> list[int]:
     return found
 
 
-def _odd(raw: Sequence[bytes], groups: log_templates.Groups) -> list[int]:
+def _odd(groups: log_templates.Groups) -> list[int]:
     """Unusual words in a column, far numbers, words of a line's own, in turns: they are not comparable."""
-    found = [
-        one
-        for members in groups.templates
-        for one in log_templates.unusual(raw, members, groups.words)
-    ]
-    found.sort(key=lambda one: (-one.surprise, one.line))
+    found = sorted(groups.unusual, key=lambda one: (-one.surprise, one.line))
     words = [one.line for one in found if one.surprise < 1]
     numbers = [one.line for one in found if one.surprise >= 1]
     turns = [(iter(source), 1) for source in (words, groups.strange, numbers)]
@@ -199,12 +206,10 @@ def _telling_first(rare: list[int], groups: log_templates.Groups) -> list[int]:
     )
 
 
-def _alarms(
-    raw: Sequence[bytes], lines: Sequence[str], groups: log_templates.Groups
-) -> tuple[list[int], list[int]]:
+def _alarms(lines: Sequence[str], suspects: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
     """Lines that report something bad: one per form, the grave first; then the others, spread."""
-    alarming: list[tuple[int, int, list[int]]] = []
-    for members in _suspects(raw, groups):
+    alarming: list[tuple[int, int, Sequence[int]]] = []
+    for members in suspects:
         # All lines of a form say the same but for numbers, so a few tell how bad it is.
         worst = max(_gravity(lines[index]) for index in members[:_CHECKED])
         if worst:
@@ -215,40 +220,13 @@ def _alarms(
     return first, others
 
 
-def _suspects(raw: Sequence[bytes], groups: log_templates.Groups) -> list[list[int]]:
-    """Forms that contain an alarming word, in order."""
-    if groups.words is None:
-        first = [raw[members[0]] for members in groups.forms]
-        return [groups.forms[number] for number in sorted(_containing(first, _ALARMS))]
-    # Every line is a form; the vocabulary is much shorter than the text.
-    vocabulary = list(groups.vocabulary)
-    alarming = {vocabulary[number] for number in _containing(vocabulary, _ALARMS)}
-    return [[index] for index, words in enumerate(groups.words) if not alarming.isdisjoint(words)]
-
-
-def _containing(texts: Sequence[bytes], wanted: Sequence[bytes]) -> set[int]:
-    """Indexes of the texts that contain one of the words in any case."""
-    joined = b"\n".join(texts).lower()
-    ends = list(accumulate([len(text) + 1 for text in texts]))
-    plain = joined.isascii()
-    found: set[int] = set()
-    for word in wanted:
-        if plain and not word.isascii():
-            continue
-        at = joined.find(word)
-        while at >= 0:
-            number = bisect_right(ends, at)
-            found.add(number)
-            at = joined.find(word, ends[number])
-    return found
-
-
 def _gravity(line: str) -> int:
     """0: nothing happened; 1: perhaps something; 2: an error; 3: the end of something."""
     head = line[:_READ]
-    if _HARMLESS.search(head) is not None:
+    low = head.lower()
+    if _MAY_BE_NONE.search(low) is not None and any(map(low.__contains__, _COUNTED)):
         head = _HARMLESS.sub("", head)
-    if _GRAVE.search(head) is not None:
+    if any(map(low.__contains__, _GRAVE_HINTS)) and _GRAVE.search(head) is not None:
         return 3
     if _SERIOUS.search(head) is not None:
         return 2

@@ -89,7 +89,7 @@ def fold(text: str) -> str | None:
     out = [_legend(separator, slot)]
     labels = _labels()
     data = text.encode("utf-8", "surrogatepass")
-    for members in _aligned(lines, log_templates.group(data).templates):
+    for members in _aligned(lines, log_templates.templates(data)):
         parts = [_PARTS.findall(lines[index]) for index in members]
         template = _template(parts)
         saved = sum(map(len, template.literals)) - len(template.literals) - 1

@@ -7,17 +7,17 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.compress import log_templates
+from proxy.compress import log_columns, log_templates
 from tests.proxy.compress.gauges import STRUCTURED, TEXTS
 
 
 def grouped(lines: list[str]) -> list[list[int]]:
-    return log_templates.group("\n".join(lines).encode()).templates
+    return log_templates.templates("\n".join(lines).encode())
 
 
 def unusual(lines: list[str]) -> list[int]:
     raw = [line.encode() for line in lines]
-    return [one.line for one in log_templates.unusual(raw, range(len(lines)))]
+    return [one.line for one in log_columns.unusual(raw, range(len(lines)))]
 
 
 def requests(count: int) -> list[str]:
@@ -31,18 +31,54 @@ def requests(count: int) -> list[str]:
 def test_every_line_is_in_one_group(text: str) -> None:
     data = text.encode("utf-8", "surrogatepass")
     groups = log_templates.group(data)
-    for partition in (groups.forms, groups.templates):
-        assert sorted(i for members in partition for i in members) == list(
-            range(data.count(b"\n") + 1)
-        )
-        assert all(members == sorted(members) for members in partition)
+    assert groups.templates == log_templates.templates(data)
+    assert sorted(i for members in groups.templates for i in members) == list(
+        range(data.count(b"\n") + 1)
+    )
+    assert all(members == sorted(members) for members in groups.templates)
+    assert groups.templates == sorted(groups.templates)
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(
+                [
+                    "ab",
+                    "12",
+                    "c3",
+                    "error",
+                    "7ms",
+                    "z",
+                    "-4",
+                    "ze",
+                    "zw",
+                    "nan",
+                    "inf",
+                    "1e999",
+                    "中",
+                ]
+            )
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_lines_of_any_words_can_be_surveyed(lines: list[list[str]]) -> None:
+    text = "\n".join(map(" ".join, (lines * (1 + 1030 // len(lines)))))
+    by_line = [text.replace("z", f"z{chr(103 + i % 19)}{chr(103 + i // 19)}") for i in range(300)]
+    data = "\n".join(by_line)[:60_000].encode("utf-8", "ignore")
+    groups = log_templates.group(data, (b"error",))
+    assert groups == log_templates.group(data, (b"error",))
+    found = data.split(b"\n")
+    assert [line for line in groups.suspects if b"error" not in found[line[0]]] == []
 
 
 @given(st.one_of(TEXTS, STRUCTURED))
 def test_any_lines_can_be_searched_for_unusual_values(text: str) -> None:
     lines = text.encode("utf-8", "surrogatepass").split(b"\n")
-    found = log_templates.unusual(lines, range(len(lines)))
-    assert found == log_templates.unusual(lines, range(len(lines)))
+    found = log_columns.unusual(lines, range(len(lines)))
+    assert found == log_columns.unusual(lines, range(len(lines)))
     assert all(0 < one.line < len(lines) - 1 for one in found)
 
 
@@ -109,7 +145,6 @@ def mixed(count: int) -> list[str]:
 
 def test_lines_mixed_at_will_are_one_template() -> None:
     groups = log_templates.group("\n".join(mixed(2000)).encode())
-    assert len(groups.forms) > 1900
     assert len(groups.templates) < 50
     assert groups.strange == []
 
@@ -132,10 +167,36 @@ def test_an_unusual_level_is_found_where_hardly_two_lines_are_alike() -> None:
     lines[1100] = lines[1100].replace("INFO", "EMERG")
     data = "\n".join(lines).encode()
     groups = log_templates.group(data)
-    raw = data.split(b"\n")
-    found = [
-        one.line
-        for members in groups.templates
-        for one in log_templates.unusual(raw, members, groups.words)
+    assert 1100 in {*(one.line for one in groups.unusual), *groups.lone}
+
+
+def test_a_far_number_is_found_where_hardly_two_lines_are_alike() -> None:
+    lines = [f"{line} took={30 + i * 31 % 97}ms" for i, line in enumerate(mixed(3000))]
+    lines[1700] = lines[1700].rpartition(" ")[0] + " took=9120ms"
+    found = log_templates.group("\n".join(lines).encode()).unusual
+    assert [one.line for one in found if one.surprise >= 1] == [1700]
+
+
+def test_suspects_are_found_in_any_column_where_hardly_two_lines_are_alike() -> None:
+    dice = random.Random(8)
+    names = ["".join(dice.choices("ghijklmnopqrstuvwxyz", k=7)) for _ in range(6000)]
+    lines = [
+        f"{line} {names[2 * i]} {dice.getrandbits(64):016x} {names[2 * i + 1]}"
+        for i, line in enumerate(mixed(3000))
     ]
-    assert 1100 in {*found, *groups.lone}
+    planted = {700: "xTIMEOUTx", 1300: "refused", 2100: "io.SomeException"}
+    for column, (line, word) in zip((11, 2, 10), planted.items(), strict=True):
+        cells = lines[line].split()
+        lines[line] = " ".join([*cells[:column], word, *cells[column + 1 :]])
+    data = "\n".join(lines).encode()
+    wanted = (b"timeout", b"refused", b"exception")
+    assert log_templates.group(data, wanted).suspects == [[line] for line in planted]
+    assert log_templates.group(data).suspects == []
+
+
+def test_a_name_of_its_own_is_not_strange_in_a_column_of_names() -> None:
+    dice = random.Random(9)
+    names = ["".join(dice.choices("ghijklmnopqrstuvwxyz", k=7)) for _ in range(3000)]
+    lines = [f"{line} {name}" for line, name in zip(mixed(3000), names, strict=True)]
+    lines[2222] = lines[2222].replace("INFO", "pelican")
+    assert set(log_templates.group("\n".join(lines).encode()).strange) <= {2222}
