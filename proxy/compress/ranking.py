@@ -86,19 +86,20 @@ def scores(query: str, segments: Sequence[str], *, neighbours: float = 0.0) -> l
 
 def bm25(found: Matches, *, k1: float = K1, b: float = B) -> list[float]:
     """BM25 of every segment. Both parameters as in `K1` and `B`."""
-    count = len(found.lengths)
+    lengths = found.lengths
+    count = len(lengths)
     result = [0.0] * count
     if not found.hits:
         return result
-    mean = sum(found.lengths) / count or 1.0
+    mean = sum(lengths) / count or 1.0
     counts: list[dict[int, int]] = [{} for _ in found.terms]
-    for hit in found.hits:
-        of_term = counts[hit.term]
-        of_term[hit.segment] = of_term.get(hit.segment, 0) + 1
+    for segment, term, _ in found.hits:
+        of_term = counts[term]
+        of_term[segment] = of_term.get(segment, 0) + 1
     for of_term in counts:
         weight = idf(len(of_term), count)
         for segment, times in of_term.items():
-            norm = k1 * (1 - b + b * found.lengths[segment] / mean)
+            norm = k1 * (1 - b + b * lengths[segment] / mean)
             result[segment] += weight * times * (k1 + 1) / (times + norm)
     return result
 
@@ -131,10 +132,13 @@ def mentions(query: str, text: str) -> list[int] | None:
 
 def _folded(segments: Sequence[str]) -> tuple[str, str, list[int]]:
     """The joined segments as they are (empty when lengths changed), folded, and the folded lengths."""
+    joined = _SEPARATOR.join(segments)
+    if joined.isascii():
+        return joined, joined.lower(), list(map(len, segments))
     parts = [segment.lower() if segment.isascii() else fold(segment) for segment in segments]
     lengths = list(map(len, parts))
     same = lengths == list(map(len, segments))
-    return _SEPARATOR.join(segments) if same else "", _SEPARATOR.join(parts), lengths
+    return joined if same else "", _SEPARATOR.join(parts), lengths
 
 
 def _searched(terms: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from proxy.compress.ranking import Matches, bm25, idf, matches, smooth
+from proxy.compress.ranking import Hit, Matches, bm25, idf, matches, smooth
 from proxy.compress.segments import Span, SpanKind
 
 NEIGHBOURS = 0.3
@@ -40,17 +40,17 @@ def by_query(query: str, spans: Sequence[Span], texts: Sequence[str]) -> list[fl
     total = smooth(own, NEIGHBOURS)
     if spans[-1].block == spans[0].block:
         return total
-    blocks = _blocks(found, spans)
-    return [score + BLOCK * blocks[span.block] for score, span in zip(total, spans, strict=True)]
+    block_of = [span.block for span in spans]
+    blocks = _blocks(found, block_of)
+    return [score + BLOCK * blocks[block] for score, block in zip(total, block_of, strict=True)]
 
 
-def _blocks(found: Matches, spans: Sequence[Span]) -> list[float]:
-    """BM25 of whole paragraphs, by block number."""
-    count = spans[-1].block + 1
-    lengths = [0] * count
-    for span, length in zip(spans, found.lengths, strict=True):
-        lengths[span.block] += length
-    hits = tuple(hit._replace(segment=spans[hit.segment].block) for hit in found.hits)
+def _blocks(found: Matches, block_of: Sequence[int]) -> list[float]:
+    """BM25 of whole paragraphs, by block number. ``block_of``: the block of each span."""
+    lengths = [0] * (block_of[-1] + 1)
+    for block, length in zip(block_of, found.lengths, strict=True):
+        lengths[block] += length
+    hits = tuple(Hit(block_of[segment], term, at) for segment, term, at in found.hits)
     return bm25(Matches(found.terms, tuple(lengths), hits), b=BLOCK_B)
 
 
@@ -62,10 +62,10 @@ def _pairs(found: Matches) -> list[float]:
     count = len(found.lengths)
     result = [0.0] * count
     by_term: list[dict[int, list[int]]] = [{} for _ in found.terms]
-    for hit in found.hits:
-        positions = by_term[hit.term].setdefault(hit.segment, [])
+    for segment, term, at in found.hits:
+        positions = by_term[term].setdefault(segment, [])
         if len(positions) < 8:
-            positions.append(hit.position)
+            positions.append(at)
     for first, second in pairwise(by_term):
         if 8 * min(len(first), len(second)) > count + 64:
             continue
@@ -127,8 +127,19 @@ def by_ends(count: int) -> list[float]:
 
 
 _DIGIT = re.compile(r"\d")
+_DIGIT_MARKS = bytes(48 <= code <= 57 for code in range(256))
 _DEEP = 200
 """Spans of one block that are looked at."""
+
+
+def _digit_marks(text: str) -> bytes | bytearray:
+    """A byte for each character, 1 for a digit: found much faster than by a pattern."""
+    if text.isascii():
+        return text.encode().translate(_DIGIT_MARKS)
+    marks = bytearray(len(text))
+    for found in _DIGIT.finditer(text):
+        marks[found.start()] = 1
+    return marks
 
 
 def by_place(spans: Sequence[Span], text: str) -> list[float]:
@@ -136,7 +147,7 @@ def by_place(spans: Sequence[Span], text: str) -> list[float]:
     count = len(spans)
     result = [0.6 / (1 + index) + 0.4 / (count - index) for index in range(count)]
     blocks = spans[-1].block + 1 if spans else 0
-    heading, has_digit = SpanKind.HEADING, _DIGIT.search
+    heading, find_digit = SpanKind.HEADING, _digit_marks(text).find
     last = -1
     first = 0
     below_heading = False
@@ -152,7 +163,7 @@ def by_place(spans: Sequence[Span], text: str) -> list[float]:
             below_heading = True
         else:
             score = 1.0 / (1 + index - first) + (0.5 if below_heading else 0)
-            if index > first and has_digit(text, start, end if end < start + 200 else start + 200):
+            if index > first and find_digit(1, start, min(end, start + 200)) >= 0:
                 score += 0.15
             below_heading = False
         result[index] += score + early

@@ -63,16 +63,21 @@ def sentences(
 def first_sentence(text: str, start: int, end: int) -> tuple[int, int]:
     """Where the first sentence ends and the next one begins; the end twice when there is one only."""
     found = _DOT.search(text, start, end)
-    while found is not None and _is_abbreviation(text, start, found.start()):
-        found = _DOT.search(text, found.end(), end)
-    if found is None:
-        return end, end
-    return found.start() + len(found.group().rstrip()), found.end()
+    while found is not None:
+        dot, following = found.span()
+        if not _is_abbreviation(text, start, dot):
+            if following - dot == 2:
+                return dot + 1, following
+            return dot + len(found.group().rstrip()), following
+        found = _DOT.search(text, following, end)
+    return end, end
 
 
 def _is_abbreviation(text: str, start: int, dot: int) -> bool:
     """Whether the full stop at ``dot`` ends a short form and not a sentence."""
     before = text[max(start, dot - 7) : dot]
+    if before[2:].isalpha() and len(before) == 7 and before[2:] != "pprox":
+        return False  # longer than all of them
     space = before.rfind(" ")
     if space < 0 and dot - start >= 7:
         return False

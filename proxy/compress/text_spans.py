@@ -90,17 +90,22 @@ class Builder:
 
     def sentences(self, start: int, end: int, kind: SpanKind) -> None:
         """The sentences from ``start`` to ``end``; where nothing is looked for, the first and the rest."""
+        needs, block, append, text = self.needs, self.block, self.spans.append, self.text
         focus = self.focus
         if focus is not None:
             first = bisect_left(focus, start)
             if first == len(focus) or focus[first] >= end:
-                middle, rest = first_sentence(self.text, start, end)
-                self.add(start, middle, kind)
+                middle, rest = first_sentence(text, start, end)
+                if end - start > self.longest:
+                    self.add(start, middle, kind)
+                    if rest < end:
+                        self.add(rest, end, kind)
+                    return
+                append(_new(Span, (start, middle, kind, block, needs)))
                 if rest < end:
-                    self.add(rest, end, kind)
+                    append(_new(Span, (rest, end, kind, block, needs)))
                 return
-        needs, block, append = self.needs, self.block, self.spans.append
-        for a, b in sentences(self.text, start, end, wide=self.wide, longest=self.longest):
+        for a, b in sentences(text, start, end, wide=self.wide, longest=self.longest):
             append(_new(Span, (a, b, kind, block, needs)))
 
     def heading(self, start: int, end: int, level: int) -> None:
