@@ -55,6 +55,8 @@ from proxy.what_if import compare
 
 FEW_TEXTS = 8
 """Texts that are measured one by one; more are measured faster together."""
+_ATTEMPTS = 4
+"""How often a share is lowered, when a text takes more room as a JSON string than was expected."""
 LEAST_SHARE = 40
 """A text with a smaller share of the budget is better left out and announced than cut to shreds."""
 
@@ -154,6 +156,9 @@ class _Draft:
         new = self._main_text()
         if not self.job.earlier or new is None or not self.job.handles:
             return False
+        wrapper = self._wrapper() if self.job.output_schema else None
+        if self.structured is not None and self.job.output_schema and wrapper is None:
+            return False  # a difference would not be what the schema promises
         try:
             old = held_text(self.job.earlier, new.pointer)
         except wire.MalformedMessage:
@@ -168,14 +173,21 @@ class _Draft:
         self.texts = {block.index: "" for block in self.answer.blocks}
         if new.pointer != STRUCTURED:
             self.texts[self.answer.blocks[0].index] = found.text
-        self._drop_structured(announce=False)
+        if wrapper is None:
+            self._drop_structured(announce=False)
+        else:
+            self._wrap(wrapper, found.text)
         self._note(Compression.DELTA, found.overhead, len(new.text))
         return True
 
     def shares(self) -> None:
         """Give each text its share of the budget and make it smaller."""
         budget = self.job.budget
-        doubled = self._structured_repeats_text()
+        wrapper = self._wrapper()
+        if wrapper is not None and self.job.output_schema:
+            self._shrink_twice(wrapper)
+            return
+        doubled = wrapper is not None or self._structured_repeats_text()
         if self.structured is not None and doubled and not self.job.output_schema:
             self._drop_structured(announce=False)
             doubled = False
@@ -213,7 +225,8 @@ class _Draft:
     def _main_text(self) -> TextBlock | None:
         """The one text that the answer consists of."""
         blocks = self.answer.blocks
-        if len(blocks) == 1 and (self.structured is None or self._structured_repeats_text()):
+        repeats = self._wrapper() is not None or self._structured_repeats_text()
+        if len(blocks) == 1 and (self.structured is None or repeats):
             return blocks[0]
         if not blocks and self.structured is not None:
             return TextBlock(-1, self.structured, STRUCTURED)
@@ -286,6 +299,41 @@ class _Draft:
         self.structured = smaller
         self._note(strategy, 0, self.before.structured)
         return True
+
+    def _shrink_twice(self, wrapper: str) -> None:
+        """The same shorter text in both places, which share the budget."""
+        (block,) = self.answer.blocks
+        size = self.before.blocks[0]
+        share = self.job.budget * size // max(1, size + self.before.structured)
+        for _ in range(_ATTEMPTS):
+            self.overhead, self._largest = 0, -1
+            self._shrink(block, size, share)
+            text = self.texts[block.index]
+            self._wrap(wrapper, text)
+            if self.gauge.size(text) + self.gauge.size(self.structured or "") <= self.job.budget:
+                return
+            share = share * 9 // 10
+
+    def _wrap(self, wrapper: str, text: str) -> None:
+        assert self.answer.structured is not None
+        self._hold(self.answer.structured, STRUCTURED)
+        self.structured = bytes(wire.raw({wrapper: text})).decode()
+
+    def _wrapper(self) -> str | None:
+        """The name under which structured content holds the answer's one text, and nothing else.
+
+        Servers wrap plain texts like this to have structured content at all.
+        """
+        if self.answer.structured is None or len(self.answer.blocks) != 1:
+            return None
+        try:
+            members = wire.members_of(self.answer.structured.encode("utf-8", "surrogatepass"))
+        except wire.MalformedMessage:
+            return None
+        if len(members) != 1:
+            return None
+        ((name, value),) = members.items()
+        return name if wire.text_of(value) == self.answer.blocks[0].text else None
 
     def _drop_structured(self, *, announce: bool) -> None:
         """Structured content goes behind the handle as a whole."""

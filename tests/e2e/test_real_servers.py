@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.mcp_client import PATIENCE, RawClient, Refused, start_program
 from tests.support.real_servers import NotAvailable, RealServers, install
-from tests.support.stations import MMS, Station, program, running_station
+from tests.support.stations import MMS, RELAY_ONLY, Station, program, running_station
 
 pytestmark = [pytest.mark.npm, pytest.mark.anyio, pytest.mark.xdist_group("real_servers")]
 
@@ -208,7 +208,7 @@ def station(
 ) -> Iterator[Station]:
     """All servers behind one station."""
     home = tmp_path_factory.mktemp("h")
-    config = "[proxy]\nfirst_list_wait_seconds = 50\n"
+    config = RELAY_ONLY + "first_list_wait_seconds = 50\n"
     for name, server in catalogue.items():
         environment = {**server.environment, **_data(home, name)}
         config += program(name, server.command, env=environment)
@@ -413,3 +413,49 @@ def test_the_inspector_gets_the_same_answers(
     direct = inspect(server.command, memory, *call, "search_nodes", *query)
     through = inspect([MMS, "connect"], station.environment, *call, "memory__search_nodes", *query)
     assert through == direct
+
+
+async def test_the_official_client_accepts_a_shortened_file_and_reads_the_whole_back(
+    catalogue: dict[str, Server], tmp_path: Path
+) -> None:
+    """The filesystem server wraps texts into structured content, which that client validates."""
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    server, folder = catalogue["files"], tmp_path / "d"
+    folder.mkdir()
+    lines = [f"Line {n} of the handbook says {n * 7919 % 10007}.\r\n" for n in range(3_000)]
+    lines[1_234] = "The safe opens with the number 4711.\r\n"
+    whole = "".join(lines)
+    (folder / "handbook.txt").write_bytes(whole.encode())
+    command = [*server.command[:-1], str(folder)]
+    config = "[proxy]\nfirst_list_wait_seconds = 50\n"
+    config += program("files", command, env={**server.environment})
+    with running_station(tmp_path / "h", config) as running:
+        parameters = StdioServerParameters(command=MMS, args=["connect"], env=running.environment)
+        async with (
+            stdio_client(parameters) as (read, write),
+            ClientSession(read, write, read_timeout_seconds=PATIENCE) as session,
+        ):
+            await session.initialize()
+            await session.list_tools()
+            path = str(folder / "handbook.txt")
+            query = {"path": path, "_context_query": "which number opens the safe"}
+            result = await session.call_tool("files__read_text_file", query)
+            text = result.content[0].text  # type: ignore[union-attr]  # it is one text
+            assert "4711" in text
+            assert result.structured_content == {"content": text}
+            key = re.search(r'key="([0-9a-f]{16})"', text)
+            assert key is not None
+            parts: list[str] = []
+            offset = 0
+            while offset < len(whole):
+                arguments = {"key": key.group(1), "offset": offset}
+                chunk = await session.call_tool("stm_proxy_read_more", arguments)
+                body, token, footer = chunk.content[0].text.rpartition(  # type: ignore[union-attr]
+                    "\n---\n[progressive: chars="
+                )
+                assert token
+                parts.append(body)
+                offset = int(footer.split("/", 1)[0].split("-")[1])
+            assert "".join(parts) == whole

@@ -229,13 +229,20 @@ def test_hostile_texts_are_survived_within_the_budget(text: str) -> None:
         assert size(found.body) <= 700
 
 
-anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=60),
-    lambda inner: (
-        st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=9), inner, max_size=8)
-    ),
-    max_leaves=60,
-)
+def values(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[Any]:
+    """Anything that JSON can say."""
+    return st.recursive(
+        st.none() | st.booleans() | st.integers() | numbers | st.text(max_size=60),
+        lambda inner: (
+            st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=9), inner, max_size=8)
+        ),
+        max_leaves=60,
+    )
+
+
+anything = values(st.floats())
+"""What a text may hold; NaN on the wire itself never comes so far."""
+valid = values(st.floats(allow_nan=False, allow_infinity=False))
 texts = st.one_of(
     anything.map(json.dumps),
     st.text(max_size=400),
@@ -249,7 +256,7 @@ texts = st.one_of(
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(texts, min_size=1, max_size=4),
-    st.none() | st.dictionaries(st.text(max_size=9), anything, max_size=6),
+    st.none() | st.dictionaries(st.text(max_size=9), valid, max_size=6),
     st.integers(1, 900),
     st.sampled_from(STRATEGIES),
     st.text(max_size=20),
@@ -304,3 +311,33 @@ def test_source_code_is_outlined_unless_the_agent_said_what_it_looks_for() -> No
     told = reduced(result(code), 2_000, query="function_77", told=True)
     assert told.strategy == "extract"
     assert "return total * 77" in parse_answer(told.body).blocks[0].text
+
+
+WRAPPED = json.dumps(
+    {"type": "object", "properties": {"content": {"type": "string"}}, "required": ["content"]}
+).encode()
+
+
+def test_a_text_that_is_only_wrapped_is_the_same_shorter_text_in_both_places() -> None:
+    body = result(PROSE, structuredContent={"content": PROSE})
+    found = reduced(body, 3_000, output_schema=WRAPPED, query="brass key")
+    after = json.loads(found.body)
+    text = after["content"][0]["text"]
+    assert after["structuredContent"] == {"content": text}
+    assert "flagstone" in text
+    assert 2_000 < size(found.body) <= 3_000
+    without = reduced(body, 3_000, query="brass key")
+    assert "structuredContent" not in json.loads(without.body)
+
+
+def test_a_difference_keeps_to_the_schema_or_is_not_told() -> None:
+    wrapped = result(PROSE, structuredContent={"content": PROSE})
+    same = reduced(wrapped, 3_000, output_schema=WRAPPED, earlier=wrapped)
+    after = json.loads(same.body)
+    assert same.strategy == "delta"
+    assert after["structuredContent"] == {"content": after["content"][0]["text"]}
+    body = result(ROWS, structuredContent=wordy.rows())
+    schema = json.dumps(wordy.SCHEMA).encode()
+    found = reduced(body, 4_000, output_schema=schema, earlier=body)
+    assert found.strategy != "delta"
+    jsonschema.validate(json.loads(found.body)["structuredContent"], wordy.SCHEMA)
