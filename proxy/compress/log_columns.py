@@ -22,6 +22,8 @@ LEAST_MEMBERS = 8
 SAMPLE = 512
 _UNITS = b"ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ%"
 """Letters that may follow a number without making it something else than a number."""
+_MEASURED = 128
+"""Numbers of a sample that tell what is usual."""
 _MOST_COLUMNS = 160
 _SPREADS = 8.0
 """A number this many spreads off the median is unusual. The spread is that of a normal distribution."""
@@ -209,19 +211,23 @@ def _look_at_numbers(
     """Note the rows whose number is far from the others; whether the column has nothing but numbers."""
     count = len(column)
     try:
-        known = sorted(_numbers(sample))
+        known = sorted(_numbers(sample[:: -(-len(sample) // _MEASURED)]))
         median = known[len(known) // 2]
         spread = sorted([abs(value - median) for value in known])[len(known) // 2] * 1.4826
         if not 0 < spread < 1e300:
             return False
+        lowest, highest = median - _SPREADS * spread, median + _SPREADS * spread
         # Letters stand behind their number in the sample; elsewhere they may not, and are dropped.
-        bare = b" ".join(column).translate(None, _UNITS).split()
+        bare = column
+        if not b"".join(column).isdigit():
+            bare = b" ".join(column).translate(None, _UNITS).split()
+        if lowest <= 0 and _digits(bare) < len(str(int(highest))):
+            return len(bare) == count
         numbers = list(map(float, bare)) if len(bare) == count else []
     except (ValueError, OverflowError):
         return False
     if not numbers:
         return False
-    lowest, highest = median - _SPREADS * spread, median + _SPREADS * spread
     if min(numbers) >= lowest and max(numbers) <= highest:
         return True
     far = [at for at, number in enumerate(numbers) if not lowest <= number <= highest]
@@ -231,6 +237,12 @@ def _look_at_numbers(
     for at in far[:_PER_COLUMN]:
         _note(found, rows[at], 1 + min(1.0, abs(numbers[at] - median) / spread / 1000))
     return True
+
+
+def _digits(values: Sequence[bytes]) -> float:
+    """Of the longest number, when none has anything but digits, so that none is larger than 10 to that;
+    infinite otherwise."""
+    return max(map(len, values)) if b"".join(values).isdigit() else float("inf")
 
 
 def _numbers(values: Sequence[bytes]) -> list[float]:

@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress, islice
+from operator import eq
 
 from config.schema import Compression
 from proxy.compress import log_templates
@@ -89,23 +90,20 @@ def fold(text: str) -> str | None:
     out = [_legend(separator, slot)]
     labels = _labels()
     data = text.encode("utf-8", "surrogatepass")
-    for members in _aligned(lines, log_templates.templates(data)):
-        parts = [_PARTS.findall(lines[index]) for index in members]
-        template = _template(parts)
+    for members, parts in _aligned(lines, log_templates.templates(data)):
+        columns = list(zip(*parts, strict=True))
+        template = _template(columns)
         saved = sum(map(len, template.literals)) - len(template.literals) - 1
         if saved * (len(members) - 1) < 2 * len(slot) * len(template.slots) + 4:
             continue
         label = next(labels)
         out.append(f"{label}={slot.join(template.literals)}")
-        previous: list[str] = []
-        for index, line_parts in zip(members, parts, strict=True):
-            values = ["".join(line_parts[first : last + 1]) for first, last in template.slots]
-            shown = [
-                "=" if at < len(previous) and value == previous[at] else value
-                for at, value in enumerate(values)
-            ]
-            rows[index] = separator.join([label, *shown])
-            previous = values
+        shown = [_shown(columns[first : last + 1]) for first, last in template.slots]
+        folded = [label] * len(members)
+        if shown:
+            folded = map(separator.join, zip(folded, *shown, strict=True))
+        for index, row in zip(members, folded, strict=True):
+            rows[index] = row
     out.extend(_rows(lines, rows, separator))
     return "\n".join(out)
 
@@ -168,28 +166,51 @@ def _labels() -> Iterator[str]:
         yield label
 
 
-def _aligned(lines: Sequence[str], groups: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Members of templates whose lines have the same signs between their words."""
+def _aligned(
+    lines: Sequence[str], groups: Sequence[Sequence[int]]
+) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Members of templates whose lines have the same signs between their words, with their parts.
+
+    Words have the even places.
+    """
     for members in groups:
         if len(members) < _LEAST_MEMBERS:
             continue
-        by_signs: dict[tuple[str, ...], list[int]] = {}
+        by_signs: dict[tuple[object, ...], tuple[list[int], list[list[str]]]] = {}
         for index in members:
-            line = lines[index]
-            signs = tuple(_SIGNS.findall(line))
-            if signs and line.startswith(signs[0]):
-                signs = ("", *signs)  # the first part is no word
-            by_signs.setdefault(signs, []).append(index)
-        yield from (same for same in by_signs.values() if len(same) >= _LEAST_MEMBERS)
+            parts = _PARTS.findall(lines[index])
+            if parts and _WORD.match(parts[0]) is None:
+                parts.insert(0, "")
+            same = by_signs.setdefault((len(parts), *parts[1::2]), ([], []))
+            same[0].append(index)
+            same[1].append(parts)
+        yield from (same for same in by_signs.values() if len(same[0]) >= _LEAST_MEMBERS)
 
 
-_SIGNS = re.compile(r"\W+")
+_WORD = re.compile(r"\w")
 
 
-def _template(parts: Sequence[Sequence[str]]) -> _Template:
+def _shown(columns: Sequence[Sequence[str]]) -> list[str]:
+    """The values of a slot, line by line, or that it is the one of the line above."""
+    values = columns[0] if len(columns) == 1 else list(map("".join, zip(*columns, strict=True)))
+    repeated = map(eq, islice(values, 1, None), values)
+    return [
+        values[0],
+        *[
+            "=" if same else value
+            for same, value in zip(repeated, islice(values, 1, None), strict=True)
+        ],
+    ]
+
+
+def _template(columns: Sequence[Sequence[str]]) -> _Template:
     """What all lines have in common. Words that vary next to each other share a slot."""
-    first = parts[0]
-    varying = [at for at, column in enumerate(zip(*parts, strict=True)) if len(set(column)) > 1]
+    first = [column[0] for column in columns]
+    varying = [
+        at
+        for at, column in enumerate(columns)
+        if column[0] != column[-1] or column.count(column[0]) < len(column)
+    ]
     slots: list[tuple[int, int]] = []
     for at in varying:
         if slots and (slots[-1][1] == at - 1 or (slots[-1][1] == at - 2 and _joins(first[at - 1]))):
