@@ -6,8 +6,9 @@ Works on decoded values, which are only looked at and never sent.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import cast
 
 FEWEST = 8
@@ -73,8 +74,7 @@ def unusual(items: Sequence[object]) -> Unusual:
             others = [index for index, item in enumerate(items) if not isinstance(item, dict)]
             groups.append(_Group(1, others))
             rows = [rows[index] for index in places]
-        for name in _names(rows):
-            values = [row.get(name, _ABSENT) for row in rows]
+        for name, values in _columns(rows):
             groups += _of_column(name, values, places, limit)
     errors: dict[int, None] = {}
     odd: dict[int, None] = {}
@@ -97,6 +97,15 @@ class _Group:
 
 
 _ABSENT = object()
+
+
+def _columns(rows: Sequence[dict[str, object]]) -> Iterable[tuple[str, Sequence[object]]]:
+    """The values of each name."""
+    keys = list(map(tuple, rows))
+    if keys.count(keys[0]) == len(keys):
+        columns = zip(*[row.values() for row in rows], strict=True)
+        return islice(zip(keys[0], columns, strict=True), MOST_COLUMNS)
+    return [(name, [row.get(name, _ABSENT) for row in rows]) for name in _names(rows)]
 
 
 def _names(rows: Sequence[dict[str, object]]) -> list[str]:
@@ -123,13 +132,13 @@ def _of_column(
     kinds = Counter(map(type, values))
     absent = kinds.pop(object, 0)
     present = len(values) - absent
-    groups = _errors(name, values, places)
+    groups = _errors(name, values, places, kinds)
     if absent and present <= limit:
         return [*groups, _Group(1, _where(values, places, lambda value: value is not _ABSENT))]
     if len(kinds) == 1 or kinds[int] + kinds[float] == present:
         kind = next(iter(kinds))
         if kind is int or kind is float:
-            groups.append(_Group(2, _far(values, places)))
+            groups.append(_Group(2, _far(values, places, pure=not absent)))
         elif kind is str:
             groups += _rare_values(values, places, limit)
         return groups
@@ -139,22 +148,34 @@ def _of_column(
     return groups
 
 
-def _errors(name: str, values: Sequence[object], places: Sequence[int]) -> list[_Group]:
+def _errors(
+    name: str, values: Sequence[object], places: Sequence[int], kinds: Mapping[type, int]
+) -> list[_Group]:
     plain = name.lower().replace("_", "").replace("-", "").replace(".", "")
     if plain in _TROUBLE:
         return [
             _Group(0, _where(values, places, lambda value: value is not _ABSENT and bool(value)))
         ]
     groups: list[_Group] = []
-    if plain in _STATES:
-        bad = _where(values, places, lambda value: isinstance(value, str) and value.lower() in _BAD)
-        groups.append(_Group(0, bad))
-    if plain in _GOOD:
+    if plain in _STATES and str in kinds:
+        # Few different ones, mostly none of them bad: no need to look at each value.
+        bad = {text for text in _texts(values, kinds) if text.lower() in _BAD}
+        if bad:
+            found = _where(values, places, lambda value: type(value) is str and value in bad)
+            groups.append(_Group(0, found))
+    if plain in _GOOD and bool in kinds:
         groups.append(_Group(0, _where(values, places, lambda value: value is False)))
-    if plain in _CODES:
-        bad = _where(values, places, lambda value: type(value) is int and 400 <= value <= 599)
-        groups.append(_Group(0, bad))
+    if plain in _CODES and int in kinds:
+        codes = _where(values, places, lambda value: type(value) is int and 400 <= value <= 599)
+        groups.append(_Group(0, codes))
     return groups
+
+
+def _texts(values: Sequence[object], kinds: Mapping[type, int]) -> set[str]:
+    """The different texts among the values."""
+    if kinds[str] == len(values):
+        return set(cast("Sequence[str]", values))
+    return {value for value in values if type(value) is str}
 
 
 def _where(
@@ -168,7 +189,8 @@ def _rare_values(values: Sequence[object], places: Sequence[int], limit: int) ->
     sample = [value for value in values[: 4 * MOST_VALUES] if value is not _ABSENT]
     if len(sample) > 2 * MOST_VALUES and len(set(sample)) > 2 * MOST_VALUES:
         return []
-    counts = Counter(value for value in values if value is not _ABSENT)
+    counts = Counter(values)
+    counts.pop(_ABSENT, None)
     if len(counts) > MOST_VALUES:
         return []
     rare = {value for value, count in counts.items() if count <= limit}
@@ -178,9 +200,16 @@ def _rare_values(values: Sequence[object], places: Sequence[int], limit: int) ->
     return [_Group(2, _where(values, places, rare.__contains__))]
 
 
-def _far(values: Sequence[object], places: Sequence[int]) -> list[int]:
-    """Positions of numbers far outside of the middle half, farthest first."""
-    numbers = [value for value in values if isinstance(value, int | float)]
+def _far(values: Sequence[object], places: Sequence[int], *, pure: bool) -> list[int]:
+    """Positions of numbers far outside of the middle half, farthest first.
+
+    ``pure``: there are only numbers.
+    """
+    numbers = (
+        cast("Sequence[float]", values)
+        if pure
+        else [value for value in values if isinstance(value, int | float)]
+    )
     ordered = sorted(numbers)
     if len(ordered) < FEWEST:
         return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from config.schema import Compression
 from proxy.compress import json_tree, notices
@@ -14,6 +15,8 @@ from proxy.compress.model import ContentType, Reduction, Task
 
 ATTEMPTS = 7
 """How often a cut is tried with another size before the strategy gives up."""
+LARGEST_KEPT = 2_000_000
+"""Characters of a text up to which it stays in memory, read, until the next one comes."""
 FOOTER_FROM = 2
 """How many times larger than the footer a budget must be for the text to have one."""
 FULL = 0.93
@@ -44,12 +47,23 @@ class Cut:
 
 def read(task: Task) -> Source | None:
     """The task's text as JSON; ``None`` when it is no object, array or JSON Lines."""
-    if task.content is ContentType.JSON_LINES:
-        return _read_lines(task.text)
-    document = json_tree.parse(task.text)
+    lines = task.content is ContentType.JSON_LINES
+    if len(task.text) <= LARGEST_KEPT:
+        return _read_again(task.text, lines)
+    return _read(task.text, lines)
+
+
+def _read(text: str, lines: bool) -> Source | None:
+    if lines:
+        return _read_lines(text)
+    document = json_tree.parse(text)
     if document is None or not (document.is_object(0) or document.is_array(0)):
         return None
     return Source(document, None)
+
+
+_read_again = lru_cache(maxsize=1)(_read)
+"""The strategies that are tried for a text read it in turn."""
 
 
 def _read_lines(text: str) -> Source | None:

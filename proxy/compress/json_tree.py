@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, repeat
 from operator import add, sub
 
@@ -24,6 +24,8 @@ from proxy import loose_json
 
 MAX_DEPTH = 64
 """Levels that are ever opened in odd JSON; what lies deeper is kept or dropped as a whole."""
+KEPT_FROM = 500
+"""Bytes of a value whose children are worth keeping."""
 _WHITE = b" \t\r\n"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _BRACKET = re.compile(_STRING + rb"|[{}\[\]]", re.DOTALL)
@@ -65,6 +67,10 @@ class Document:
     """Compact JSON, UTF-8, lone surrogates passed."""
     shadow: bytes
     """The same length, strict and not deep; mostly the same object."""
+    _opened: dict[int, Children] = field(
+        default_factory=dict[int, Children], compare=False, repr=False
+    )
+    """Children of large values by their position: cuts are tried several times."""
 
     def is_object(self, start: int) -> bool:
         return self.shadow[start] == 0x7B
@@ -85,6 +91,14 @@ class Document:
 
     def children(self, start: int, end: int) -> Children:
         """The members or items of the value at a span; none for a scalar."""
+        if end - start < KEPT_FROM:
+            return self._children(start, end)
+        known = self._opened.get(start)
+        if known is None:
+            known = self._opened[start] = self._children(start, end)
+        return known
+
+    def _children(self, start: int, end: int) -> Children:
         kind = self.shadow[start]
         part = memoryview(self.shadow)[start:end]
         try:

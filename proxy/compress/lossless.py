@@ -24,7 +24,7 @@ BYTES_PER_TOKEN = 2.5
 """Bytes, as packed by zlib, that one unit of the budget holds at most; 0.9 to 2.2 were measured."""
 BYTES_PER_TOKEN_NEAR = 1.8
 """The same for texts in which zlib sees all repetition; 0.9 to 1.5 were measured."""
-SAMPLE = 128 * 1024
+SAMPLE = 64 * 1024
 """Bytes that are compressed to see whether encoding is worth trying."""
 
 _MINUS_ZERO = re.compile(rb"[\[,:]-0[,\]}]")
