@@ -103,7 +103,7 @@ def reduce_answer(job: ReduceJob, gauge: Gauge) -> Reduced:
     return Reduced(
         body,
         draft.strategy.value,
-        key_of_bytes(job.body),
+        draft.key,
         tuple(draft.parts),
         tokens,
         sent if job.unit == "tokens" else sum(_sizes(after, gauge).all),
@@ -135,26 +135,30 @@ class _Draft:
     parts: list[HeldPart] = field(default_factory=list[HeldPart])
     overhead: int = 0
     strategy: Compression = Compression.AUTO
+    key: str = ""
+    """The handle of the whole result."""
     _largest: int = -1
 
     def __post_init__(self) -> None:
         self.structured = self.answer.structured
-        asked = Compression(self.job.strategy)
-        self.strategy = asked
+        self.strategy = Compression(self.job.strategy)
+        self.key = key_of_bytes(self.job.body)
 
     def body(self) -> bytes:
         """The result as it stands."""
         about: dict[str, object] = {"strategy": self.strategy.value}
         if self.job.handles:
-            about["key"] = key_of_bytes(self.job.body)
+            about["key"] = self.key
         return rebuild(
             self.answer, self.texts, structured=self.structured, added=self.added, about=about
         )
 
     def difference(self) -> bool:
         """Say only what changed since the same call was answered before, if that is less."""
+        if not self.job.earlier or not self.job.handles:
+            return False
         new = self._main_text()
-        if not self.job.earlier or new is None or not self.job.handles:
+        if new is None:
             return False
         wrapper = self._wrapper() if self.job.output_schema else None
         if self.structured is not None and self.job.output_schema and wrapper is None:
@@ -353,7 +357,7 @@ class _Draft:
         if not left_out:
             return
         size = sum(self.before.blocks[self.answer.blocks.index(block)] for block in left_out)
-        key = key_of_bytes(self.job.body) if self.job.handles else ""
+        key = self.key if self.job.handles else ""
         where = f': {READ_MORE}(key="{key}")' if key else ""
         count = "1 text block" if len(left_out) == 1 else f"{len(left_out):,} text blocks"
         text = f"[{MARK} {count} of {size:,} {self.gauge.unit} not shown{where}]"
