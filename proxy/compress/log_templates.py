@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from operator import itemgetter
 from typing import TypeVar
 
@@ -158,7 +158,7 @@ def _with_common(words: Sequence[list[bytes]]) -> tuple[list[list[int]], set[byt
     places: dict[int, set[int]] = {}
     for line in sample:
         if not common.isdisjoint(line):
-            at_common = [at for at, word in enumerate(line) if word in common]
+            at_common = compress(range(len(line)), map(common.__contains__, line))
             places.setdefault(len(line), set()).update(at_common)
     widths = _by_key(map(len, words), range(len(words)))
     found: list[list[int]] = []
@@ -174,10 +174,13 @@ def _telling(sample: Sequence[list[bytes]], counts: Counter[bytes]) -> set[bytes
     Where a small vocabulary is mixed at will, too many common words would tell every line apart.
     """
     common = _common(counts, len(sample) // _SHARES[0])
+    keys = [(len(line), *filter(common.__contains__, line)) for line in sample]
     for share in _SHARES:
-        common = {word for word in common if counts[word] * share >= len(sample)}
-        keys = {(len(line), *filter(common.__contains__, line)) for line in sample}
-        if len(keys) * _SAMPLED_PER_TEMPLATE <= len(sample):
+        fewer = {word for word in common if counts[word] * share >= len(sample)}
+        if len(fewer) < len(common):
+            common = fewer
+            keys = [(width, *filter(common.__contains__, some)) for width, *some in keys]
+        if len(set(keys)) * _SAMPLED_PER_TEMPLATE <= len(sample):
             return common
     return set()
 

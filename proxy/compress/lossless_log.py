@@ -36,7 +36,7 @@ _BYTES_PER_UNIT = 1.4
 """Bytes, as packed by zlib, that one token of a folded log stands for at most; 0.3 to 1.2 were measured."""
 _SAMPLE = 64 * 1024
 """Characters that are packed."""
-_PARTS = re.compile(r"\w+|\W+")
+_SIGNS = re.compile(r"(\W+)")
 _LEGEND = re.compile(r'\[folded log, complete: "A(.)x\1y" is template A with x, y in its (\S+); ')
 
 
@@ -171,23 +171,18 @@ def _aligned(
 ) -> Iterator[tuple[list[int], list[list[str]]]]:
     """Members of templates whose lines have the same signs between their words, with their parts.
 
-    Words have the even places.
+    Words, which may be empty at the ends, have the even places.
     """
     for members in groups:
         if len(members) < _LEAST_MEMBERS:
             continue
-        by_signs: dict[tuple[object, ...], tuple[list[int], list[list[str]]]] = {}
+        by_signs: dict[tuple[str, ...], tuple[list[int], list[list[str]]]] = {}
         for index in members:
-            parts = _PARTS.findall(lines[index])
-            if parts and _WORD.match(parts[0]) is None:
-                parts.insert(0, "")
-            same = by_signs.setdefault((len(parts), *parts[1::2]), ([], []))
+            parts = _SIGNS.split(lines[index])
+            same = by_signs.setdefault(tuple(parts[1::2]), ([], []))
             same[0].append(index)
             same[1].append(parts)
         yield from (same for same in by_signs.values() if len(same[0]) >= _LEAST_MEMBERS)
-
-
-_WORD = re.compile(r"\w")
 
 
 def _shown(columns: Sequence[Sequence[str]]) -> list[str]:
