@@ -65,7 +65,7 @@ def _order(task: Task, spans: Sequence[Span]) -> list[int]:
     else:
         scores = by_place(spans, task.text)
         if task.query:
-            found = by_query(task.query, spans, _texts(task, spans))
+            found = by_query(task.query, spans, task.text)
             if any(found):  # what does not answer comes after what does, by its place
                 scores = [_REST * place + score for place, score in zip(scores, found, strict=True)]
     if task.content not in _NEVER_ODD:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -35,44 +36,53 @@ _PREFIX_CLITICS = re.compile(
 )
 
 
-class Hit(NamedTuple):
-    """A term of the query in a segment. A tuple, since there can be very many."""
+class Hits(NamedTuple):
+    """Where one term of the query stands. Two lists and not a list of pairs: there can be very many."""
 
-    segment: int
-    term: int
-    """Index in the query's terms."""
-    position: int
-    """Character in the folded text; increases along the text."""
+    segments: Sequence[int]
+    positions: Sequence[int]
+    """Characters in the folded text; ascending, one for each of ``segments``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
     """Where the terms of a query stand."""
 
-    terms: tuple[str, ...]
     lengths: tuple[int, ...]
     """Characters per segment, folded."""
-    hits: tuple[Hit, ...]
-    """By term, then position."""
+    hits: tuple[Hits, ...]
+    """One for each term, in the order of the query; then one for each of its names."""
+
+    def __bool__(self) -> bool:
+        return any(hits.segments for hits in self.hits)
 
 
 def matches(query: str, segments: Sequence[str]) -> Matches:
     """Find the terms of ``query`` in ``segments``; takes time linear in both."""
-    query = query[:MAX_QUERY]
-    terms = tuple(_searched(query_terms(query)))
-    whole = tuple(compounds(query)[:MAX_TERMS])
-    if not segments:
-        return Matches(terms + whole, (), ())
     raw, text, lengths = _folded(segments)
     starts = [0, *accumulate(length + 1 for length in lengths)]
-    hits: list[Hit] = []
-    for number, term in enumerate(terms):
-        hits += [
-            Hit(bisect_right(starts, at) - 1, number, at) for at in _occurrences(term, text, raw)
-        ]
-    for number, name in enumerate(whole, len(terms)):
-        hits += [Hit(bisect_right(starts, at) - 1, number, at) for at in _positions(name, text)]
-    return Matches(terms + whole, tuple(lengths), tuple(hits))
+    return _matches(query, raw, text, starts, lengths)
+
+
+def matches_in(query: str, text: str, places: Sequence[tuple[int, int]]) -> Matches:
+    """`matches` of the segments at ``places`` (start and end, ascending) of an ASCII text.
+
+    Between them is nothing but white space, so that the text need not be put together again.
+    """
+    starts = [start for start, _ in places]
+    return _matches(query, text, text.lower(), starts, [end - start for start, end in places])
+
+
+def _matches(
+    query: str, raw: str, text: str, starts: Sequence[int], lengths: Sequence[int]
+) -> Matches:
+    query = query[:MAX_QUERY]
+    if not lengths:
+        return Matches((), ())
+    found = [_occurrences(term, text, raw) for term in _searched(query_terms(query))]
+    found += [_positions(name, text) for name in compounds(query)[:MAX_TERMS]]
+    hits = [Hits([bisect_right(starts, at) - 1 for at in places], places) for places in found]
+    return Matches(tuple(lengths), tuple(hits))
 
 
 def scores(query: str, segments: Sequence[str], *, neighbours: float = 0.0) -> list[float]:
@@ -89,14 +99,11 @@ def bm25(found: Matches, *, k1: float = K1, b: float = B) -> list[float]:
     lengths = found.lengths
     count = len(lengths)
     result = [0.0] * count
-    if not found.hits:
+    if not found:
         return result
     mean = sum(lengths) / count or 1.0
-    counts: list[dict[int, int]] = [{} for _ in found.terms]
-    for segment, term, _ in found.hits:
-        of_term = counts[term]
-        of_term[segment] = of_term.get(segment, 0) + 1
-    for of_term in counts:
+    for hits in found.hits:
+        of_term = Counter(hits.segments)
         weight = idf(len(of_term), count)
         for segment, times in of_term.items():
             norm = k1 * (1 - b + b * lengths[segment] / mean)

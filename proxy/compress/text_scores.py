@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from proxy.compress.ranking import Hit, Matches, bm25, idf, matches, smooth
+from proxy.compress.ranking import Hits, Matches, bm25, idf, matches, matches_in, smooth
 from proxy.compress.segments import Span, SpanKind
 
 NEIGHBOURS = 0.3
@@ -23,19 +23,22 @@ SPAN_B = 0.5
 """How much long paragraphs and spans are held back; see `ranking.B`."""
 
 
-def by_query(query: str, spans: Sequence[Span], texts: Sequence[str]) -> list[float]:
-    """Relevance of each span; 0 for one that has nothing to do with the query."""
-    found = matches(query, texts)
-    if not found.hits:
-        return [0.0] * len(texts)
+def by_query(query: str, spans: Sequence[Span], text: str) -> list[float]:
+    """Relevance of each span of ``text``; 0 for one that has nothing to do with the query."""
+    if text.isascii():
+        found = matches_in(query, text, [(span.start, span.end) for span in spans])
+    else:
+        found = matches(query, [text[span.start : span.end] for span in spans])
+    if not found:
+        return [0.0] * len(spans)
     own = bm25(found, b=SPAN_B)
     pairs = _pairs(found)
     own = [score + PAIR * pair for score, pair in zip(own, pairs, strict=True)]
     hint = _hint(query)
     if hint is not None:
         own = [
-            score * (1 + HINT) if score and hint.search(text) else score
-            for score, text in zip(own, texts, strict=True)
+            score * (1 + HINT) if score and hint.search(text[span.start : span.end]) else score
+            for score, span in zip(own, spans, strict=True)
         ]
     total = smooth(own, NEIGHBOURS)
     if spans[-1].block == spans[0].block:
@@ -50,8 +53,11 @@ def _blocks(found: Matches, block_of: Sequence[int]) -> list[float]:
     lengths = [0] * (block_of[-1] + 1)
     for block, length in zip(block_of, found.lengths, strict=True):
         lengths[block] += length
-    hits = tuple(Hit(block_of[segment], term, at) for segment, term, at in found.hits)
-    return bm25(Matches(found.terms, tuple(lengths), hits), b=BLOCK_B)
+    hits = [
+        Hits(list(map(block_of.__getitem__, segments)), positions)
+        for segments, positions in found.hits
+    ]
+    return bm25(Matches(tuple(lengths), tuple(hits)), b=BLOCK_B)
 
 
 def _pairs(found: Matches) -> list[float]:
@@ -61,20 +67,28 @@ def _pairs(found: Matches) -> list[float]:
     """
     count = len(found.lengths)
     result = [0.0] * count
-    by_term: list[dict[int, list[int]]] = [{} for _ in found.terms]
-    for segment, term, at in found.hits:
-        positions = by_term[term].setdefault(segment, [])
-        if len(positions) < 8:
-            positions.append(at)
-    for first, second in pairwise(by_term):
-        if 8 * min(len(first), len(second)) > count + 64:
+    having = [len(set(hits.segments)) for hits in found.hits]
+    for number, (first, second) in enumerate(pairwise(found.hits)):
+        fewest = min(having[number], having[number + 1])
+        if not fewest or 8 * fewest > count + 64:
             continue
-        weight = min(idf(len(first), count), idf(len(second), count))
-        for segment, positions in first.items():
-            following = second.get(segment, ())
-            if any(0 < b - a <= 30 for a in positions for b in following):
+        weight = min(idf(having[number], count), idf(having[number + 1], count))
+        following = _by_segment(second)
+        for segment, positions in _by_segment(first).items():
+            near = following.get(segment, ())
+            if any(0 < b - a <= 30 for a in positions for b in near):
                 result[segment] += weight
     return result
+
+
+def _by_segment(hits: Hits) -> dict[int, list[int]]:
+    """The first positions in each segment."""
+    found: dict[int, list[int]] = {}
+    for segment, at in zip(hits.segments, hits.positions, strict=True):
+        positions = found.setdefault(segment, [])
+        if len(positions) < 8:
+            positions.append(at)
+    return found
 
 
 _YEAR_OR_DATE = re.compile(
