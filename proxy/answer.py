@@ -10,6 +10,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from proxy import wire
 
 STRUCTURED = "/structuredContent"
@@ -128,7 +130,24 @@ def all_text(body: bytes) -> str:
     return "\n\n".join(block.text for block in answer.blocks) or answer.structured or ""
 
 
+class _Text(msgspec.Struct):
+    """As much of a content block as is read of most."""
+
+    type: str
+    text: str
+
+
+_TEXT = msgspec.json.Decoder(_Text)
+
+
 def _text_block(index: int, item: wire.Raw) -> TextBlock | None:
+    try:
+        plain = _TEXT.decode(item)
+    except (msgspec.MsgspecError, RecursionError):
+        pass  # something else, or odd JSON
+    else:
+        if plain.type == "text":
+            return TextBlock(index, plain.text, f"/content/{index}/text")
     try:
         members = wire.members_of(item)
     except wire.MalformedMessage:
