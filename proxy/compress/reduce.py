@@ -27,6 +27,9 @@ from proxy.compress.truncate import truncate
 CLEANING_SHARE = 0.95
 """CLEAN is worth a handle of its own when it leaves at most this share of the characters."""
 
+LONGEST_CLEANED = 4 * 1024 * 1024
+"""Characters. Taking the markup out of more would hold up the answers behind it for seconds."""
+
 _BY_NAME: dict[Compression, tuple[tuple[Compression, Reducer], ...]] = {
     Compression.TRUNCATE: (),
     Compression.EXTRACT_FIELDS: (
@@ -71,7 +74,9 @@ def reduce_text(task: Task, strategy: Compression) -> Reduction:
 
 
 def cleaned(task: Task) -> str | None:
-    """What CLEAN leaves of the text, when that is clearly less."""
+    """What CLEAN leaves of the text, when that is clearly less; ``None`` also for very long texts."""
+    if len(task.text) > LONGEST_CLEANED:
+        return None
     text = clean(task.text, task.content)
     return text if len(text) <= CLEANING_SHARE * len(task.text) else None
 

@@ -341,3 +341,14 @@ def test_a_difference_keeps_to_the_schema_or_is_not_told() -> None:
     found = reduced(body, 4_000, output_schema=schema, earlier=body)
     assert found.strategy != "delta"
     jsonschema.validate(json.loads(found.body)["structuredContent"], wordy.SCHEMA)
+
+
+def test_a_very_long_page_is_cut_without_being_cleaned_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = "<!DOCTYPE html><html><body>" + "<p>words</p>" * 900 + "</body></html>"
+    assert "<p>" not in parse_answer(reduced(result(page), 2_000).body).blocks[0].text
+    monkeypatch.setattr("proxy.compress.reduce.LONGEST_CLEANED", 1_000)
+    found = reduced(result(page), 2_000)
+    assert "<p>" in parse_answer(found.body).blocks[0].text
+    assert size(found.body) <= 2_000
