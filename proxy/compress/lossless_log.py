@@ -34,6 +34,8 @@ _LEAST_PER_RUN = 2
 """Every line that differs from the one before costs at least a label and a line feed."""
 _BYTES_PER_UNIT = 1.4
 """Bytes, as packed by zlib, that one token of a folded log stands for at most; 0.3 to 1.2 were measured."""
+_MUCH = 8
+"""When no part of a long text packs nearly as well as the whole would have to, the rest is not looked at."""
 _SAMPLE = 64 * 1024
 """Characters that are packed."""
 _SIGNS = re.compile(r"(\W+)")
@@ -50,8 +52,7 @@ class _Template:
 
 def fold_log(task: Task) -> Reduction | None:
     """The whole log, folded; ``None`` when it does not fit, or saves less than a tenth."""
-    lines = task.text.split("\n")
-    if len(lines) < 2 * _LEAST_MEMBERS or not _can_fit(lines, task.budget):
+    if not _can_fit(task.text, task.budget):
         return None
     folded = fold(task.text)
     if folded is None:
@@ -65,18 +66,32 @@ def fold_log(task: Task) -> Reduction | None:
     return Reduction(folded, Compression.LOSSLESS, own, complete=True)
 
 
-def _can_fit(lines: Sequence[str], budget: int) -> bool:
+def _can_fit(text: str, budget: int) -> bool:
     """Whether folded lines could fit, from how many runs of equal lines there are, and how far they pack."""
-    runs = [
-        lines[0],
-        *compress(islice(lines, 1, None), map(str.__ne__, lines, islice(lines, 1, None))),
-    ]
-    if len(runs) * _LEAST_PER_RUN > budget:
+    most = budget * _BYTES_PER_UNIT
+    if len(text) > 2 * _SAMPLE:
+        size = _SAMPLE // 16
+        parts = [text[at : at + size] for at in (0, len(text) // 2, len(text) - size)]
+        if min(_packed(_runs(part.split("\n")), len(text) / size) for part in parts) > most * _MUCH:
+            return False
+    lines = text.split("\n")
+    runs = _runs(lines)
+    if len(lines) < 2 * _LEAST_MEMBERS or len(runs) * _LEAST_PER_RUN > budget:
         return False
-    text = "\n".join(runs)
+    return _packed(runs, 1) <= most
+
+
+def _runs(lines: list[str]) -> list[str]:
+    """The first line of each run of equal ones."""
+    changes = map(str.__ne__, lines, islice(lines, 1, None))
+    return [lines[0], *compress(islice(lines, 1, None), changes)]
+
+
+def _packed(lines: list[str], times: float) -> float:
+    """About how many bytes zlib would make of the lines, so many times."""
+    text = "\n".join(lines)
     sample = text[:_SAMPLE].encode("utf-8", "surrogatepass")
-    packed = len(zlib.compress(sample, 1)) * max(1.0, len(text) / _SAMPLE)
-    return packed <= budget * _BYTES_PER_UNIT
+    return len(zlib.compress(sample, 1)) * max(1.0, len(text) / _SAMPLE) * times
 
 
 def fold(text: str) -> str | None:
