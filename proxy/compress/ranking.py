@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import NamedTuple
 
 from proxy.compress.words import MAX_WORD, PUNCTUATION, compounds, fold, query_terms, stem
@@ -120,9 +120,15 @@ def smooth(values: Sequence[float], share: float) -> list[float]:
     """Add to each value ``share`` of the values before and after it."""
     if not values:
         return []
-    before = [0.0, *values[:-1]]
-    after = [*values[1:], 0.0]
-    return [value + share * (a + b) for value, a, b in zip(values, before, after, strict=True)]
+    result = list(values)
+    last = len(values) - 1
+    for index in compress(range(len(values)), values):  # most are 0
+        added = share * values[index]
+        if index:
+            result[index - 1] += added
+        if index < last:
+            result[index + 1] += added
+    return result
 
 
 def mentions(query: str, text: str) -> list[int] | None:

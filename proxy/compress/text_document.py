@@ -7,16 +7,20 @@ import re
 from proxy.compress.text_spans import (
     Builder,
     Line,
+    Span,
     SpanKind,
     code_groups,
     code_parts,
     indent_of,
     lines_and_texts,
+    new_span,
 )
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|[0-9]{1,4}[.)]|[a-zA-Z][.)])[ \t]+\S")
 _ITEM_KIND = SpanKind.ITEM
+_ONE_ITEM = 400
+"""Characters; longer items are cut into sentences."""
 _AFTER_LETTER = (".", ")")
 """What follows the letter of a list's item."""
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
@@ -32,6 +36,7 @@ def document(builder: Builder) -> None:
     lines, texts = lines_and_texts(text)
     count = len(lines)
     texts.append("")
+    short = min(_ONE_ITEM, builder.longest)
     at = 0
     while at < count:
         line = texts[at]
@@ -44,6 +49,18 @@ def document(builder: Builder) -> None:
             builder.prose(start, end)  # what most of a long text consists of
             at += 2
             continue
+        if first in "-*+" and end - start <= short:
+            following = texts[at + 1]
+            alike = following[:2] == line[:2] or not following
+            if alike and line[1:2] == " " and not line[2:3].isspace():
+                builder.spans.append(
+                    new_span(Span, (start, end, _ITEM_KIND, builder.block, builder.needs))
+                )
+                at += 1
+                if not following:
+                    builder.block += 1
+                    at += 1
+                continue
         if first in " \t":
             first = line.lstrip()[0]
         if first in "`~" and (fence := _FENCE.match(line)):
@@ -128,7 +145,7 @@ def _item(builder: Builder, lines: list[Line], texts: list[str], at: int) -> int
             break
         end = stop
         at += 1
-    if end - start > 400:
+    if end - start > _ONE_ITEM:
         builder.sentences(start, end, SpanKind.ITEM)
     else:
         builder.add(start, end, _ITEM_KIND)

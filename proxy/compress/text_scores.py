@@ -32,8 +32,8 @@ def by_query(query: str, spans: Sequence[Span], text: str) -> list[float]:
     if not found:
         return [0.0] * len(spans)
     own = bm25(found, b=SPAN_B)
-    pairs = _pairs(found)
-    own = [score + PAIR * pair for score, pair in zip(own, pairs, strict=True)]
+    for segment, credit in _pairs(found).items():
+        own[segment] += PAIR * credit
     hint = _hint(query)
     if hint is not None:
         own = [
@@ -60,13 +60,13 @@ def _blocks(found: Matches, block_of: Sequence[int]) -> list[float]:
     return bm25(Matches(tuple(lengths), tuple(hits)), b=BLOCK_B)
 
 
-def _pairs(found: Matches) -> list[float]:
+def _pairs(found: Matches) -> dict[int, float]:
     """Credit for terms that follow each other in the query standing close together in a span.
 
     Terms that stand in many spans are left out: they say little and cost much.
     """
     count = len(found.lengths)
-    result = [0.0] * count
+    result: dict[int, float] = {}
     having = [len(set(hits.segments)) for hits in found.hits]
     for number, (first, second) in enumerate(pairwise(found.hits)):
         fewest = min(having[number], having[number + 1])
@@ -77,7 +77,7 @@ def _pairs(found: Matches) -> list[float]:
         for segment, positions in _by_segment(first).items():
             near = following.get(segment, ())
             if any(0 < b - a <= 30 for a in positions for b in near):
-                result[segment] += weight
+                result[segment] = result.get(segment, 0.0) + weight
     return result
 
 
