@@ -36,6 +36,8 @@ _BYTES_PER_UNIT = 1.4
 """Bytes, as packed by zlib, that one token of a folded log stands for at most; 0.3 to 1.2 were measured."""
 _MUCH = 8
 """When no part of a long text packs nearly as well as the whole would have to, the rest is not looked at."""
+_ALWAYS = 128
+"""Bytes of a few lines, which a part of any log has, however often they repeat."""
 _SAMPLE = 64 * 1024
 """Characters that are packed."""
 _SIGNS = re.compile(r"(\W+)")
@@ -72,13 +74,14 @@ def _can_fit(text: str, budget: int) -> bool:
     if len(text) > 2 * _SAMPLE:
         size = _SAMPLE // 16
         parts = [text[at : at + size] for at in (0, len(text) // 2, len(text) - size)]
-        if min(_packed(_runs(part.split("\n")), len(text) / size) for part in parts) > most * _MUCH:
+        packed = min(_packed(_runs(part.split("\n"))) for part in parts) - _ALWAYS
+        if packed * len(text) / size > most * _MUCH:
             return False
     lines = text.split("\n")
     runs = _runs(lines)
     if len(lines) < 2 * _LEAST_MEMBERS or len(runs) * _LEAST_PER_RUN > budget:
         return False
-    return _packed(runs, 1) <= most
+    return _packed(runs) <= most
 
 
 def _runs(lines: list[str]) -> list[str]:
@@ -87,11 +90,11 @@ def _runs(lines: list[str]) -> list[str]:
     return [lines[0], *compress(islice(lines, 1, None), changes)]
 
 
-def _packed(lines: list[str], times: float) -> float:
-    """About how many bytes zlib would make of the lines, so many times."""
+def _packed(lines: list[str]) -> float:
+    """About how many bytes zlib would make of the lines."""
     text = "\n".join(lines)
     sample = text[:_SAMPLE].encode("utf-8", "surrogatepass")
-    return len(zlib.compress(sample, 1)) * max(1.0, len(text) / _SAMPLE) * times
+    return len(zlib.compress(sample, 1)) * max(1.0, len(text) / _SAMPLE)
 
 
 def fold(text: str) -> str | None:
