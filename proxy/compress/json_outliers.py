@@ -64,7 +64,11 @@ def unusual(items: Sequence[object]) -> Unusual:
     if len(items) < FEWEST:
         return Unusual((), ())
     limit = max(1, int(len(items) * RARE_SHARE))
-    places = [index for index, item in enumerate(items) if isinstance(item, dict)]
+    places: Sequence[int] = (
+        range(len(items))
+        if set(map(type, items)) == {dict}
+        else [index for index, item in enumerate(items) if isinstance(item, dict)]
+    )
     groups: list[_Group] = []
     if len(places) * 2 < len(items):
         groups += _of_column("", items, range(len(items)), limit)
@@ -129,7 +133,10 @@ def _of_column(
     name: str, values: Sequence[object], places: Sequence[int], limit: int
 ) -> list[_Group]:
     """What is unusual in one column; ``places`` are the values' positions."""
-    kinds = Counter(map(type, values))
+    distinct = set(map(type, values))
+    kinds = Counter(
+        dict.fromkeys(distinct, len(values)) if len(distinct) == 1 else map(type, values)
+    )
     absent = kinds.pop(object, 0)
     present = len(values) - absent
     groups = _errors(name, values, places, kinds)
