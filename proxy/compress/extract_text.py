@@ -38,10 +38,11 @@ def extract_text(task: Task) -> Reduction | None:
     """What matters of a text. ``None`` when not even its best part fits."""
     if task.budget <= 0 or not task.text:
         return None
-    spans = _spans(task)
+    lowered = task.text.lower()
+    spans = _spans(task, lowered)
     if len(spans) < 2:
         return None
-    order = _order(task, spans)
+    order = _order(task, spans, lowered)
     return _Fit(task, spans, _choice(task, spans, order)).best()
 
 
@@ -50,26 +51,27 @@ def _characters(task: Task) -> int:
     return task.budget * (6 if task.gauge.unit == "tokens" else 1)
 
 
-def _spans(task: Task) -> list[Span]:
+def _spans(task: Task, lowered: str) -> list[Span]:
     longest = max(120, min(1200, _characters(task) // 6))
     focus = None
     if len(task.text) > _FOCUS_FROM:
-        focus = mentions(task.query, task.text) if task.query else []
+        same = len(lowered) == len(task.text)  # a few letters change their length
+        focus = [] if not task.query else mentions(task.query, lowered) if same else None
     return split(task.text, task.content, longest=longest, focus=focus)
 
 
-def _order(task: Task, spans: Sequence[Span]) -> list[int]:
+def _order(task: Task, spans: Sequence[Span], lowered: str) -> list[int]:
     """The spans, most important first."""
     if task.is_error:
         scores = by_ends(len(spans))
     else:
         scores = by_place(spans, task.text)
         if task.query:
-            found = by_query(task.query, spans, task.text)
+            found = by_query(task.query, spans, task.text, lowered)
             if any(found):  # what does not answer comes after what does, by its place
                 scores = [_REST * place + score for place, score in zip(scores, found, strict=True)]
     if task.content not in _NEVER_ODD:
-        kept = _must_keep(task, spans)
+        kept = _must_keep(task, spans, lowered)
         top = max(scores)
         room = _characters(task) * 0.5
         for index in sorted(kept, key=lambda index: (-kept[index], -scores[index], index)):
@@ -89,10 +91,10 @@ def _texts(task: Task, spans: Sequence[Span]) -> list[str]:
     return [text[start:end] for start, end, _, _, _ in spans]
 
 
-def _must_keep(task: Task, spans: Sequence[Span]) -> dict[int, float]:
+def _must_keep(task: Task, spans: Sequence[Span], lowered: str) -> dict[int, float]:
     """What reports a failure or is unlike the rest, with weights."""
     if task.content in _WRITTEN_BY_PEOPLE:
-        return failures_in(task.text, [span.start for span in spans], strict=True)
+        return failures_in(task.text, lowered, [span.start for span in spans], strict=True)
     return must_keep(_texts(task, spans))
 
 

@@ -85,12 +85,16 @@ def failures(segments: Sequence[str], *, strict: bool = False) -> dict[int, floa
     """
     raw = _SEPARATOR.join(segments)
     starts = [0, *accumulate(len(segment) + 1 for segment in segments)]
-    return failures_in(raw, starts, strict=strict)
+    return failures_in(raw, raw.lower(), starts, strict=strict)
 
 
-def failures_in(raw: str, starts: Sequence[int], *, strict: bool = False) -> dict[int, float]:
-    """`failures` of the segments that begin at ``starts`` (ascending) and reach to the next one."""
-    text = raw.lower()
+def failures_in(
+    raw: str, text: str, starts: Sequence[int], *, strict: bool = False
+) -> dict[int, float]:
+    """`failures` of the segments that begin at ``starts`` (ascending) and reach to the next one.
+
+    ``text``: ``raw`` in small letters.
+    """
     if len(text) != len(raw):  # a few letters change their length: compare only ASCII
         text = raw.translate(_ASCII_LOWER)
     count = len(starts)

@@ -64,13 +64,13 @@ def matches(query: str, segments: Sequence[str]) -> Matches:
     return _matches(query, raw, text, starts, lengths)
 
 
-def matches_in(query: str, text: str, places: Sequence[tuple[int, int]]) -> Matches:
+def matches_in(query: str, text: str, lowered: str, places: Sequence[tuple[int, int]]) -> Matches:
     """`matches` of the segments at ``places`` (start and end, ascending) of an ASCII text.
 
     Between them is nothing but white space, so that the text need not be put together again.
     """
     starts = [start for start, _ in places]
-    return _matches(query, text, text.lower(), starts, [end - start for start, end in places])
+    return _matches(query, text, lowered, starts, [end - start for start, end in places])
 
 
 def _matches(
@@ -131,14 +131,11 @@ def smooth(values: Sequence[float], share: float) -> list[float]:
     return result
 
 
-def mentions(query: str, text: str) -> list[int] | None:
-    """About where the terms of ``query`` stand in ``text``, ascending; more than `matches` would find.
+def mentions(query: str, lowered: str) -> list[int]:
+    """About where the terms of ``query`` stand in a text in small letters, ascending.
 
-    ``None`` when it cannot be told cheaply, for letters that change their length when lowered.
+    More than `matches` would find.
     """
-    lowered = text.lower()
-    if len(lowered) != len(text):
-        return None
     terms = _searched(query_terms(query[:MAX_QUERY]))
     return sorted(at for term in terms for at in _positions(term, lowered))
 

@@ -23,10 +23,13 @@ SPAN_B = 0.5
 """How much long paragraphs and spans are held back; see `ranking.B`."""
 
 
-def by_query(query: str, spans: Sequence[Span], text: str) -> list[float]:
-    """Relevance of each span of ``text``; 0 for one that has nothing to do with the query."""
+def by_query(query: str, spans: Sequence[Span], text: str, lowered: str) -> list[float]:
+    """Relevance of each span of ``text``; 0 for one that has nothing to do with the query.
+
+    ``lowered``: the text in small letters.
+    """
     if text.isascii():
-        found = matches_in(query, text, [(span.start, span.end) for span in spans])
+        found = matches_in(query, text, lowered, [(span.start, span.end) for span in spans])
     else:
         found = matches(query, [text[span.start : span.end] for span in spans])
     if not found:
@@ -159,7 +162,8 @@ def _digit_marks(text: str) -> bytes | bytearray:
 def by_place(spans: Sequence[Span], text: str) -> list[float]:
     """Without a query: headings with what follows them, the beginning, numbers, the end."""
     count = len(spans)
-    result = [0.6 / (1 + index) + 0.4 / (count - index) for index in range(count)]
+    result: list[float] = []
+    append = result.append
     blocks = spans[-1].block + 1 if spans else 0
     heading, find_digit = SpanKind.HEADING, _digit_marks(text).find
     last = -1
@@ -167,18 +171,23 @@ def by_place(spans: Sequence[Span], text: str) -> list[float]:
     below_heading = False
     early = 0.0
     for index, (start, end, kind, block, needs) in enumerate(spans):
+        place = 0.6 / (1 + index) + 0.4 / (count - index)
         if block != last:
             last, first = block, index
             early = 0.1 * (1 - block / blocks)
         elif index - first > _DEEP:
-            continue  # all that could be added is less than what tells the others apart
+            append(place)  # all that could be added is less than what tells the others apart
+            continue
         if kind is heading:
             score = 1.6 - 0.15 * len(needs)
             below_heading = True
+        elif index == first:
+            score = 1.5 if below_heading else 1.0
+            below_heading = False
         else:
             score = 1.0 / (1 + index - first) + (0.5 if below_heading else 0)
-            if index > first and find_digit(1, start, min(end, start + 200)) >= 0:
+            if find_digit(1, start, end if end < start + 200 else start + 200) >= 0:
                 score += 0.15
             below_heading = False
-        result[index] += score + early
+        append(place + (score + early))
     return result

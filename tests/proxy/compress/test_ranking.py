@@ -68,7 +68,7 @@ def test_no_segments_give_no_scores() -> None:
 
 
 def test_mentions_are_where_the_words_are() -> None:
-    assert mentions("granite", "The Granite dam") == [4]
+    assert mentions("granite", "the granite dam") == [4]
 
 
 @given(st.text(), st.lists(st.text()))
