@@ -234,9 +234,9 @@ class Reader:
         """Note that some different nodes have these parts. Whether none of them is a node."""
         kinds = set(map(type, values))
         if str in kinds:
-            self.texts.update(
-                [part for part in values if type(part) is str and len(part) >= SHORTEST_REF]
-            )
+            texts = values if len(kinds) == 1 else [part for part in values if type(part) is str]
+            if max(map(len, texts)) >= SHORTEST_REF:
+                self.texts.update([text for text in texts if len(text) >= SHORTEST_REF])
         if Node not in kinds:
             return True
         for part in values:

@@ -158,7 +158,9 @@ def tiny(task: Task, strategy: Compression) -> Reduction | None:
     note = json.dumps(notices.MARK, ensure_ascii=False)
     marked = f'{{"{notices.JSON_MARK}":{note}}}' if opening == "{" else f"[{note}]"
     whole = task.gauge.size(task.text)
-    for text in (marked, empty):
+    # A member of that name could be the upstream's.
+    taken = opening == "{" and f'"{notices.JSON_MARK}' in task.text
+    for text in (empty,) if taken else (marked, empty):
         size = task.gauge.size(text)
         if size <= task.budget and size < whole:
             return Reduction(text, strategy, size)
