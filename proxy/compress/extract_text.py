@@ -79,11 +79,8 @@ def _order(task: Task, spans: Sequence[Span], lowered: str) -> list[int]:
             if room < 0:
                 break
             scores[index] += top * kept[index]
-    order = sorted(
-        range(len(spans)), key=scores.__getitem__, reverse=True
-    )  # stable: first ones first
-    fence = SpanKind.FENCE
-    return [index for index in order if spans[index].kind is not fence]
+    # Stable: the first ones first.
+    return sorted(range(len(spans)), key=scores.__getitem__, reverse=True)
 
 
 def _texts(task: Task, spans: Sequence[Span]) -> list[str]:
@@ -102,22 +99,26 @@ def _choice(task: Task, spans: Sequence[Span], order: Sequence[int]) -> Choice:
     """Measure what can come into question: the best spans, several times what fits, and their needs."""
     text = task.text
     room = _CANDIDATES * _characters(task) + 4000
+    fence = SpanKind.FENCE
+    wanted: list[int] = []
     counted: set[int] = set()
-    wanted = 0
     for index in order:
-        start, end, _, _, needs = spans[index]
-        wanted += 1
-        counted.add(index)
-        counted.update(needs)
+        start, end, kind, _, needs = spans[index]
+        if kind is fence:
+            continue  # comes with its code
+        wanted.append(index)
+        if needs:
+            counted.update(needs)
         room -= end - start + 8
         if room < 0:
             break
+    counted.update(wanted)
     indexes = sorted(counted)
     sizes = [0] * len(spans)
     measured = task.gauge.sizes([text[spans[index].start : spans[index].end] for index in indexes])
     for index, size in zip(indexes, measured, strict=True):
         sizes[index] = size or 1
-    return Choice(spans, order[:wanted], sizes, task.gauge.size(f" {SHORT} "))
+    return Choice(spans, wanted, sizes, task.gauge.size(f" {SHORT} "))
 
 
 @dataclass(slots=True)
