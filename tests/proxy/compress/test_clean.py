@@ -152,3 +152,10 @@ def test_bombs_take_linear_time(name: str, content: ContentType) -> None:
     started = time.perf_counter()
     clean(text, content)
     assert time.perf_counter() - started < 3
+
+
+def test_code_fences_from_the_first_line_on_are_left_as_they_are() -> None:
+    code = "```\nx  \n\n\n\n\ny\n```\n"
+    text = f"{code}a\n  \n\n\n\n\nb\n{code}c\n\t\nd\n"
+
+    assert clean(text, ContentType.MARKDOWN) == f"{code}a\n\n\nb\n{code}c\n\nd\n"

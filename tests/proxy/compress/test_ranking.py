@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from itertools import accumulate
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.compress.ranking import mentions, scores, smooth
+from proxy.compress.ranking import matches, matches_in, mentions, scores, smooth
 
 
 def best(query: str, segments: list[str]) -> int:
@@ -85,3 +87,16 @@ def test_any_query_over_any_segments_gives_a_score_each_and_always_the_same(
 @given(st.lists(st.text(alphabet="ab\x1e "), min_size=1))
 def test_segments_with_the_separator_in_them_are_still_told_apart(segments: list[str]) -> None:
     assert len(scores("ab", segments)) == len(segments)
+
+
+QUERIES = st.sampled_from(["alpha beta", "max_size of alpha", "betas", "a.b", "the", ""])
+PARTS = st.sampled_from(["Alpha beta.", "alphaBeta", "max_size = 3", "betas", "a.b.c", "x"])
+
+
+@given(QUERIES, st.lists(PARTS, min_size=1))
+def test_a_text_is_searched_like_its_segments(query: str, segments: list[str]) -> None:
+    text = "\n".join(segments)
+    ends = list(accumulate(len(segment) + 1 for segment in segments))
+    places = [(end - 1 - len(part), end - 1) for part, end in zip(segments, ends, strict=True)]
+
+    assert matches_in(query, text, text.lower(), places) == matches(query, segments)

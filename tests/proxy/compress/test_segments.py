@@ -193,3 +193,24 @@ def test_a_line_full_of_spaces_is_no_bomb(begin: str) -> None:
 
     for content in (ContentType.MARKDOWN, ContentType.HTML, ContentType.CODE):
         check(text, split(text, content))
+
+
+def test_short_forms_of_any_length_end_no_sentence() -> None:
+    text = "They paid approx. Five was too much. We met Prof. Lee and Capt. Ahab at St. Paul. It ended."
+
+    assert cut(text, ContentType.PROSE) == [
+        "They paid approx. Five was too much.",
+        "We met Prof. Lee and Capt. Ahab at St. Paul.",
+        "It ended.",
+    ]
+    first = split(text, ContentType.PROSE, focus=[])[0]
+    assert text[first.start : first.end] == "They paid approx. Five was too much."
+
+
+def test_an_item_over_a_rule_is_the_head_of_a_table_and_over_an_item_it_is_none() -> None:
+    table = split("- a | b\n--- | ---\n1 | 2\n", ContentType.MARKDOWN)
+    items = split("- a | b\n- c | d\n\n- e\n", ContentType.MARKDOWN)
+
+    assert [span.kind for span in table] == [SpanKind.TABLE_HEAD, SpanKind.ROW]
+    assert [span.kind for span in items] == [SpanKind.ITEM] * 3
+    assert [span.block for span in items] == [0, 0, 1]
