@@ -162,10 +162,11 @@ class Encoder:
         keys: set[Keys] = {node.keys for node in nodes}
         if () in keys:
             return  # an empty object would be taken for an empty list
-        objects = [node.is_object for node in nodes]
-        if not any(objects):
+        arrays = [node for node in nodes if node.keys is None or node.rows]
+        if len(arrays) == len(nodes):
+            column.many = True
             keys.discard(None)
-            for node in nodes:
+            for node in arrays:
                 if node.flat and not node.rows:
                     if node.values:
                         return
@@ -176,8 +177,7 @@ class Encoder:
                             for part in node.values
                         ]
                     )
-            column.many = True
-        elif not all(objects):
+        elif arrays:
             return
         if len(keys) == 1:
             column.shape = self._shapes.get(keys.pop())

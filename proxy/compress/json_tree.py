@@ -179,7 +179,7 @@ def parse(text: str) -> Document | None:
     data = text.encode("utf-8", "surrogatepass").removeprefix(b"\xef\xbb\xbf").strip(_WHITE)
     if data[:1] not in (b"{", b"[", b'"'):
         return None
-    if not _RAW_SURROGATE.search(data):
+    if b"\xed" not in data or not _RAW_SURROGATE.search(data):
         try:
             compact = msgspec.json.format(data, indent=-1)
         except (msgspec.MsgspecError, RecursionError):

@@ -18,6 +18,8 @@ from proxy.compress.model import JSON_TYPES, ContentType, Reduction, Task
 
 LARGEST_SHARE = 0.9
 """A shorter form must measure at most this share of what it replaces."""
+CLEARLY_LESS = 0.7
+"""An encoded form of at most this share of the bytes measures less, too."""
 WINDOW = 32 * 1024
 """How far back zlib sees repetition, in bytes."""
 BYTES_PER_TOKEN = 2.5
@@ -55,7 +57,7 @@ def _json(task: Task) -> Reduction | None:
     if encoded is not None and len(encoded) < len(compact):
         text = encoded.decode()
         # When so many bytes less, it is fewer tokens, too: no need to count both.
-        clearly = len(encoded) < len(compact) / 2
+        clearly = len(encoded) < CLEARLY_LESS * len(compact)
         size = task.gauge.size(text)
         if (
             size <= min(task.budget, LARGEST_SHARE * whole)

@@ -40,9 +40,14 @@ class NotEncodable(ValueError):
     """The text is no strict JSON, too deep, or the encoded form is damaged."""
 
 
-def parse(data: bytes) -> object:
-    """A value whose numbers with fraction or exponent stay text (`json_nodes.Number`)."""
+def parse(data: bytes, *, exact: bool = True) -> object:
+    """A value whose numbers with fraction or exponent stay text (`json_nodes.Number`).
+
+    Not ``exact``: they become floats, and may be spelled in another way when they are written.
+    """
     try:
+        if not exact:
+            return msgspec.json.decode(data)
         return msgspec.json.Decoder(float_hook=Numbers().__getitem__).decode(data)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise NotEncodable("no strict JSON") from error
@@ -61,9 +66,12 @@ def encode(value: object) -> bytes:
         raise NotEncodable("too deep") from error
 
 
-def decode(text: str | bytes) -> bytes:
-    """The JSON that `encode` was given, compact. Raises `NotEncodable` when ``text`` is damaged."""
-    whole = parse(text.encode() if isinstance(text, str) else text)
+def decode(text: str | bytes, *, exact: bool = True) -> bytes:
+    """The JSON that `encode` was given, compact. Raises `NotEncodable` when ``text`` is damaged.
+
+    Not ``exact`` is faster, and right when the outcome is what was expected (see `parse`).
+    """
+    whole = parse(text.encode() if isinstance(text, str) else text, exact=exact)
     if not isinstance(whole, dict) or "data" not in whole:
         raise NotEncodable("no data")
     top = cast("dict[str, Any]", whole)
