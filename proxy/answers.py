@@ -33,6 +33,7 @@ from proxy.jobs import (
     SelectJob,
     WhatIfJob,
 )
+from proxy.measure import Measured
 from proxy.query import CONTEXT_QUERY, Query, query_of
 from proxy.store.database import StoreUnavailable
 from proxy.store.held import HeldBody, HeldStore
@@ -97,6 +98,9 @@ class ShapedAnswer:
     held_key: str = ""
     fault: str = ""
     query: Query = NO_QUERY
+    measured: Measured | None = None
+    """Sizes of ``body``, when they are known."""
+    measured_before: Measured | None = None
 
 
 @dataclass(slots=True)
@@ -184,7 +188,7 @@ class Answers:
         assert isinstance(outcome, Reduced)
         fault = outcome.fault or fault
         if not outcome.body:
-            return ShapedAnswer(request.body, fault=fault, query=query)
+            return ShapedAnswer(request.body, fault=fault, query=query, measured=outcome.after)
         if request.session in self._sessions:  # the host may have left meanwhile
             self.held_store.pin(request.session, outcome.key)
             self._remember(request, outcome.key)
@@ -203,6 +207,8 @@ class Answers:
             outcome.key,
             fault,
             query,
+            outcome.after,
+            outcome.before,
         )
 
     # our own tools
@@ -212,7 +218,7 @@ class Answers:
     ) -> FetchedText:
         """The next chunk of a held text."""
         self._memory(session)
-        held = await asyncio.to_thread(self.held_store.get, key)
+        held = await self._held(self.held_store.get, key)
         if held is None:
             return _not_held(key)
         budget = default_budget(self._settings())
@@ -222,7 +228,7 @@ class Answers:
     async def select(self, session: int, key: str, sections: tuple[str, ...]) -> FetchedText:
         """Sections of a held text."""
         self._memory(session)
-        held = await asyncio.to_thread(self.held_store.get, key)
+        held = await self._held(self.held_store.get, key)
         if held is None:
             return _not_held(key)
         budget = default_budget(self._settings())
@@ -330,13 +336,17 @@ class Answers:
         ]
         return query_of(request.arguments, recent)
 
+    async def _held(self, read: Callable[[str], HeldBody | None], key: str) -> HeldBody | None:
+        """Read a held text, in a thread if the disk is needed."""
+        return read(key) if self.held_store.at_hand(key) else await asyncio.to_thread(read, key)
+
     async def _earlier(self, request: AnswerRequest) -> tuple[str, bytes]:
         if not request.rules.delta or not request.handles:
             return "", b""
         key = self._memory(request.session).answered.get(_identity(request))
         if key is None:
             return "", b""
-        held = await asyncio.to_thread(self.held_store.peek, key)
+        held = await self._held(self.held_store.peek, key)
         return ("", b"") if held is None else (key, held.body)
 
     def _remember(self, request: AnswerRequest, key: str) -> None:

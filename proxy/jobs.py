@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from proxy.answer_model import Variant
+from proxy.measure import Measured
 
 
 class HeldPart(msgspec.Struct, frozen=True, array_like=True):
@@ -61,6 +62,10 @@ class Reduced(msgspec.Struct, frozen=True, tag="reduced"):
     sent_tokens: int = 0
     overhead_tokens: int = 0
     fault: str = ""
+    before: Measured | None = None
+    """The original, measured for the record: here its texts are counted already."""
+    after: Measured | None = None
+    """What goes out, measured likewise."""
 
 
 class ReadJob(msgspec.Struct, frozen=True, tag="read"):

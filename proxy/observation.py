@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from proxy.measure import Measured
 from proxy.model import Outcome
 
 
@@ -46,5 +47,9 @@ class CallObservation:
     """What the answer was searched for."""
     query_source: str = ""
     """Where the query came from; see `proxy.model.CallDetail`."""
+    measured: Measured | None = None
+    """Sizes of ``result``, if somebody has counted it already."""
+    measured_before: Measured | None = None
+    """Sizes of ``before``, likewise."""
     host_cut_tokens: int = 0
     """Where the host itself cuts answers, by the settings of the call; 0: it does not."""

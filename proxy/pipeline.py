@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from config.schema import Compression
 from proxy import wire
 from proxy.answer import (
@@ -51,6 +53,7 @@ from proxy.jobs import (
     WhatIfJob,
 )
 from proxy.loose_json import compact
+from proxy.measure import measure
 from proxy.what_if import compare
 
 FEW_TEXTS = 8
@@ -65,7 +68,7 @@ def run(job: Job, gauge: Gauge) -> Outcome:
     """Do one job. ``gauge`` counts tokens."""
     match job:
         case ReduceJob():
-            return reduce_answer(job, gauge)
+            return _measured(job, reduce_answer(job, gauge), gauge)
         case ReadJob():
             text = _text_at(job.body, job.pointer)
             unit = _gauge(job.unit, gauge)
@@ -109,6 +112,13 @@ def reduce_answer(job: ReduceJob, gauge: Gauge) -> Reduced:
         sent if job.unit == "tokens" else sum(_sizes(after, gauge).all),
         draft.overhead,
     )
+
+
+def _measured(job: ReduceJob, reduced: Reduced, gauge: Gauge) -> Reduced:
+    """Measure both results as the record wants it: nobody has to count these texts again."""
+    before = measure(b"", job.body, gauge.sizes)
+    after = measure(b"", reduced.body, gauge.sizes) if reduced.body else before
+    return msgspec.structs.replace(reduced, before=before, after=after)
 
 
 @dataclass(frozen=True, slots=True)

@@ -332,15 +332,18 @@ class Recorder:
         """Measure, keep, add up, write and report, with one count for all texts of the batch."""
         parts: list[Texts] = []
         for call in _with_breaths(batch):
-            parts.append(read_texts(call.arguments, call.result))
-            parts.append(read_texts(b"", call.before))
+            parts.append(read_texts(call.arguments, b"" if call.measured else call.result))
+            parts.append(read_texts(b"", b"" if call.measured_before else call.before))
         tokens = iter(self._count([text for part in parts for text in part.all()]))
         measured = [
             part.measured(list(itertools.islice(tokens, len(part.texts) + 2))) for part in parts
         ]
         records: list[CallRecord] = []
         for number, call in enumerate(_with_breaths(batch)):
-            record = self._record_of(call, measured[2 * number], measured[2 * number + 1])
+            sizes, before = measured[2 * number : 2 * number + 2]
+            if call.measured is not None:
+                sizes = replace(call.measured, arguments=sizes.arguments)
+            record = self._record_of(call, sizes, call.measured_before or before)
             self._ring.put(self._recent(call, record))
             records.append(record)
         self._sums.include(records)

@@ -400,6 +400,7 @@ class Router:
                     f"bytes; hosts stop reading above proxy.max_result_bytes = {limit:,}. "
                     "Ask for less."
                 )
+                shaped = None
                 body = bytes(wire.tool_error(error))
                 frame = (
                     wire.result(call.host_id, body)
@@ -443,6 +444,8 @@ class Router:
                     fault=shaped.fault,
                     query=shaped.query.text,
                     query_source=shaped.query.source,
+                    measured=shaped.measured,
+                    measured_before=shaped.measured_before,
                     host_cut_tokens=self._settings().host_cut_tokens,
                 )
             )

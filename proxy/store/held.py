@@ -59,7 +59,9 @@ class HeldStore:
 
     def stop(self, timeout_seconds: float) -> bool:
         """Write what waits and end the thread. False when that took too long."""
-        return self._thread.stop(timeout_seconds)
+        stopped = self._thread.stop(timeout_seconds)
+        self._memory.rest()
+        return stopped
 
     def resize(self, max_bytes: int) -> None:
         """Another bound; what is over it goes soon."""
@@ -109,6 +111,10 @@ class HeldStore:
         if found is not None:
             self._memory.use(found.key, self._clock(), 1)
         return found
+
+    def at_hand(self, key: str) -> bool:
+        """`get` and `peek` need no disk for this key, so the loop itself may call them."""
+        return self._memory.find(key) is not None
 
     def peek(self, key: str) -> HeldBody | None:
         """The text of a whole or of a part, without counting it as a read. Blocking."""
@@ -257,6 +263,7 @@ class HeldStore:
             return
         with transaction(connection):
             deleted = rows.delete_answers(connection, keys)
+        self._memory.evicted(keys)
         self._evicted += deleted
         self._measure(connection)
         rows.shrink(connection)

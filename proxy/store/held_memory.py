@@ -16,6 +16,9 @@ from proxy.store.held_rows import HeldBody, NewAnswer
 MOST_WAITING_BYTES = 256 * 1024 * 1024
 """Bodies kept while the file cannot be written; then the oldest are lost."""
 
+RECENT_BYTES = 16 * 1024 * 1024
+"""Bodies that stay in memory after they were written; the oldest go first."""
+
 _BATCH_BYTES = 8 * 1024 * 1024
 _KNOWN_PARTS = 20_000
 
@@ -30,6 +33,9 @@ class HeldMemory:
         self._lock = threading.Lock()
         self._waiting: OrderedDict[str, NewAnswer] = OrderedDict()
         self._waiting_bytes = 0
+        self._recent: OrderedDict[str, NewAnswer] = OrderedDict()
+        """Written lately, and kept a while: what was just sent is what is read on or compared."""
+        self._recent_bytes = 0
         self._uses: dict[str, tuple[float, int]] = {}
         self._wholes: OrderedDict[str, str] = OrderedDict()
         """Keys of wholes by keys of parts that were put or read lately."""
@@ -80,11 +86,25 @@ class HeldMemory:
             for answer in batch:
                 if self._waiting.get(answer.key) is answer:
                     self._forget(answer.key)
+                    self._keep(answer)
 
     def drop(self, key: str) -> bool:
         """Do not write an answer after all. False when it does not wait."""
         with self._lock:
+            self._forget_recent(key)
             return self._forget(key)
+
+    def evicted(self, keys: Sequence[str]) -> None:
+        """The file has them no more."""
+        with self._lock:
+            for key in keys:
+                self._forget_recent(key)
+
+    def rest(self) -> None:
+        """The store stops: what is in the file need not stay here."""
+        with self._lock:
+            self._recent.clear()
+            self._recent_bytes = 0
 
     def waiting(self) -> Sequence[NewAnswer]:
         """All answers that are not in the file yet."""
@@ -97,12 +117,13 @@ class HeldMemory:
             return len(self._waiting), self._waiting_bytes
 
     def find(self, key: str) -> HeldBody | None:
-        """A text that waits, by the key of the whole or of a part."""
+        """A text that waits or was written lately, by the key of the whole or of a part."""
         with self._lock:
-            whole = self._waiting.get(key)
+            whole = self._waiting.get(key) or self._recent.get(key)
             if whole is not None:
                 return HeldBody(key, whole.body, "", whole.upstream, whole.tool)
-            whole = self._waiting.get(self._wholes.get(key, ""))
+            of = self._wholes.get(key, "")
+            whole = self._waiting.get(of) or self._recent.get(of)
         if whole is None:
             return None
         pointer = dict(whole.parts).get(key)
@@ -183,6 +204,18 @@ class HeldMemory:
     def _use(self, whole: str, at: float, reads: int) -> None:
         before = self._uses.get(whole, (0.0, 0))
         self._uses[whole] = (max(at, before[0]), before[1] + reads)
+
+    def _keep(self, answer: NewAnswer) -> None:
+        self._forget_recent(answer.key)
+        self._recent[answer.key] = answer
+        self._recent_bytes += len(answer.body)
+        while self._recent_bytes > RECENT_BYTES:
+            self._forget_recent(next(iter(self._recent)))
+
+    def _forget_recent(self, key: str) -> None:
+        answer = self._recent.pop(key, None)
+        if answer is not None:
+            self._recent_bytes -= len(answer.body)
 
     def _forget(self, key: str) -> bool:
         answer = self._waiting.pop(key, None)

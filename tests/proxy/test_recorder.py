@@ -20,6 +20,7 @@ import pytest
 from config.schema import HistorySettings
 from proxy import recorder as recorder_module
 from proxy.answer_model import Savings
+from proxy.measure import Measured
 from proxy.model import CallQuery, CallRecord, Outcome, Sizes
 from proxy.recorder import CallObservation, Recorder
 from proxy.redact import Redactor
@@ -680,3 +681,16 @@ def test_readers_work_beside_the_running_recorder(bench: Bench) -> None:
         thread.join(WAIT)
     assert failures == []
     assert recorder.unrecorded == 0
+
+
+def test_what_is_measured_already_is_not_counted_again(bench: Bench) -> None:
+    known = Measured(Sizes(), Sizes(7, 6, 5), Sizes(4, 3, 2), 1)
+    recorder = bench.recorder()
+    bench.observe(
+        recorder, before=RESULT, strategy="extract", measured=known, measured_before=known
+    )
+    (record,) = bench.recorded(1)
+    sizes = (record.text, record.structured, record.other_bytes)
+    assert sizes == (Sizes(7, 6, 5), Sizes(4, 3, 2), 1)
+    assert record.before == Sizes(11, 9, 7)
+    assert record.arguments.tokens == 2

@@ -506,3 +506,13 @@ def test_whatever_happens_what_is_pinned_can_be_read_and_the_bound_holds(
         until(lambda: store.totals().stored_bytes <= 7_000)
     finally:
         assert store.stop(WAIT)
+
+
+def test_what_was_written_lately_needs_no_disk_until_it_is_dropped(bench: Bench) -> None:
+    store = bench.store()
+    key = bench.put(store, 1)
+    until(lambda: on_disk(store))
+    assert store.at_hand(key)
+    assert store.drop(key)
+    assert not store.at_hand(key)
+    assert store.get(key) is None
