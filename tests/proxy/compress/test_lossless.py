@@ -80,6 +80,13 @@ def test_odd_json_is_not_rewritten(text: str) -> None:
     assert lossless(_task(text)) is None
 
 
+def test_digits_of_numbers_are_kept() -> None:
+    text = json.dumps(ROWS).replace('"active"', '"share": 1.50, "active"')
+    made = lossless(_task(text))
+    assert made is not None
+    assert lossless_json.decode(made.text) == msgspec.json.format(text.encode(), indent=-1)
+
+
 def test_json_lines_become_one_table_or_lose_white_space() -> None:
     text = "\n".join(json.dumps(row) for row in ROWS)
     made = lossless(Task(text, 10**6, GAUGE, content=ContentType.JSON_LINES))

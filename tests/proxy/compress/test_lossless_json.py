@@ -119,6 +119,47 @@ def test_the_legend_is_short() -> None:
     assert "\n" not in whole["_mms"]
 
 
+def test_equal_objects_under_one_key_are_written_once() -> None:
+    owners = [{"login": f"somebody-{n}", "team": "a team with a long name"} for n in range(2)]
+    whole = _round_trip(_dump([{"id": i, "owner": owners[i % 2]} for i in range(20)]))
+    assert len(whole["refs"]) == 2
+    assert whole["data"][1:4] == [[0, "@0"], [1, "@1"], [2, "@0"]]
+
+
+def test_true_is_not_one_in_objects_and_lists_of_a_column() -> None:
+    rows = [
+        {"id": i, "o": {"a": [True, 1][i % 2]}, "l": [[1, False], [True, 0]][i % 2]}
+        for i in range(16)
+    ]
+    _round_trip(_dump(rows))
+    _round_trip(_dump([[True, 1], [1, True], [1, 1]] * 6))
+
+
+def test_a_shape_inside_of_itself_is_written_row_by_row() -> None:
+    tree: dict[str, object] = {"name": "leaf", "size": 0, "parts": []}
+    for level in range(12):
+        tree = {
+            "name": f"level {level}",
+            "size": level,
+            "parts": [tree, {"name": "x", "size": 1, "parts": []}],
+        }
+    whole = _round_trip(_dump([tree]))
+    assert whole["shapes"][0][2] == ["parts", [0]]
+
+
+def test_columns_of_mixed_values_stay_as_they_are() -> None:
+    cells: list[object] = [None, {"k": 1}, [1], [], "@0", "#0", "a\n@b", 1.5, True, [{"k": 2}] * 9]
+    _round_trip(_dump([{"id": i, "cell": cell} for i, cell in enumerate(cells * 3)]))
+    _round_trip(_dump([{"id": i, "cell": [cell]} for i, cell in enumerate(cells * 3)]))
+
+
+def test_a_quick_check_reads_numbers_as_floats() -> None:
+    value = lossless_json.parse(b'[{"n":1.50,"m":0.25}]')
+    encoded = lossless_json.encode(value)
+    assert lossless_json.decode(encoded) == b'[{"n":1.50,"m":0.25}]'
+    assert lossless_json.decode(encoded, exact=False) == b'[{"n":1.5,"m":0.25}]'
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "[]", '{"_mms":""}', '{"data":"@0"}', '{"refs":["@0"],"data":"@0"}',
