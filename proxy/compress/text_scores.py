@@ -143,7 +143,8 @@ def by_ends(count: int) -> list[float]:
     return [1.0 / (1 + min(index, count - 1 - index)) for index in range(count)]
 
 
-_DIGIT = re.compile(r"\d")
+_OTHER_DIGIT = re.compile("[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]")
+"""Arabic, Persian, Hindi and wide ones."""
 _DIGIT_MARKS = bytes(48 <= code <= 57 for code in range(256))
 _DEEP = 200
 """Spans of one block that are looked at."""
@@ -153,8 +154,8 @@ def _digit_marks(text: str) -> bytes | bytearray:
     """A byte for each character, 1 for a digit: found much faster than by a pattern."""
     if text.isascii():
         return text.encode().translate(_DIGIT_MARKS)
-    marks = bytearray(len(text))
-    for found in _DIGIT.finditer(text):
+    marks = bytearray(text.encode("ascii", "replace").translate(_DIGIT_MARKS))
+    for found in _OTHER_DIGIT.finditer(text):
         marks[found.start()] = 1
     return marks
 
