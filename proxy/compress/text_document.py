@@ -168,7 +168,7 @@ def _paragraph(builder: Builder, lines: list[Line], at: int) -> int:
         if end - start > 160:
             break
     group = lines[begin:at]
-    if len(group) == 1 or _wrapped(text, group):
+    if at - begin == 1 or _wrapped(text, group):
         builder.prose(group[0][0], group[-1][1])
         return at
     for start, end in group:
@@ -189,7 +189,9 @@ def _begins_something(text: str, lines: list[Line], at: int) -> bool:
         return True
     if first in "-*+\u2022" or first.isdigit():
         return _ITEM.match(text, start, end) is not None
-    return at + 1 < len(lines) and _underlined(text, lines, at)
+    if at + 1 >= len(lines) or not text.startswith(("===", "---"), lines[at + 1][0]):
+        return False
+    return _underlined(text, lines, at)
 
 
 def _wrapped(text: str, group: list[Line]) -> bool:
@@ -198,6 +200,7 @@ def _wrapped(text: str, group: list[Line]) -> bool:
     longest = max(widths)
     if longest < 45:
         return False
-    full = sum(width > longest * 0.7 for width in widths)
-    running = sum(text[start].islower() for start, _ in group[1:])
+    most = longest * 0.7
+    full = len([width for width in widths if width > most])
+    running = len([start for start, _ in group[1:] if text[start].islower()])
     return full >= len(widths) * 0.7 and running >= len(widths) * 0.35
