@@ -59,11 +59,7 @@ def key_of_bytes(data: bytes) -> str:
 def parse_answer(body: bytes) -> ParsedAnswer:
     """Read a result. Raises `wire.MalformedMessage`."""
     members = wire.members_of(body)
-    content = bytes(members.get("content", b"[]")).strip()
-    items = tuple(wire.items_of(content)) if content[:1] == b"[" else ()
-    blocks = tuple(
-        block for index, item in enumerate(items) if (block := _text_block(index, item)) is not None
-    )
+    items, blocks = _read_content(bytes(members.get("content", b"[]")).strip())
     structured = members.get("structuredContent")
     text = None if structured is None else bytes(structured).decode("utf-8", "replace")
     if text is not None and text.strip() == "null":
@@ -138,6 +134,22 @@ class _Text(msgspec.Struct):
 
 
 _TEXT = msgspec.json.Decoder(_Text)
+_TEXTS = msgspec.json.Decoder(list[_Text])
+
+
+def _read_content(content: bytes) -> tuple[tuple[wire.Raw, ...], tuple[TextBlock, ...]]:
+    """The content blocks, and the texts among them. Most results are one text: that is read in one pass."""
+    try:
+        (only,) = _TEXTS.decode(content)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        pass  # several, something else, or odd JSON
+    else:
+        if only.type == "text":
+            block = TextBlock(0, only.text, "/content/0/text")
+            return (wire.Raw(content[1:-1].strip()),), (block,)
+    items = tuple(wire.items_of(content)) if content[:1] == b"[" else ()
+    found = (_text_block(index, item) for index, item in enumerate(items))
+    return items, tuple(block for block in found if block is not None)
 
 
 def _text_block(index: int, item: wire.Raw) -> TextBlock | None:

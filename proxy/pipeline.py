@@ -53,7 +53,8 @@ from proxy.jobs import (
     WhatIfJob,
 )
 from proxy.loose_json import compact
-from proxy.measure import measure
+from proxy.measure import Measured
+from proxy.model import Sizes
 from proxy.what_if import compare
 
 FEW_TEXTS = 8
@@ -68,7 +69,7 @@ def run(job: Job, gauge: Gauge) -> Outcome:
     """Do one job. ``gauge`` counts tokens."""
     match job:
         case ReduceJob():
-            return _measured(job, reduce_answer(job, gauge), gauge)
+            return _measured(*_reduce(job, gauge), gauge)
         case ReadJob():
             text = _text_at(job.body, job.pointer)
             unit = _gauge(job.unit, gauge)
@@ -83,15 +84,24 @@ def run(job: Job, gauge: Gauge) -> Outcome:
 
 def reduce_answer(job: ReduceJob, gauge: Gauge) -> Reduced:
     """The result within its budget, or word that it may stay as it is."""
+    return _reduce(job, gauge)[0]
+
+
+def _reduce(
+    job: ReduceJob, gauge: Gauge
+) -> tuple[Reduced, ParsedAnswer | None, ParsedAnswer | None]:
+    """What becomes of a result; the result as it was read, and as it goes out when it is another."""
     try:
         answer = parse_answer(job.body)
     except wire.MalformedMessage as error:
-        return Reduced(fault=f"the result could not be read: {error.reason}")
+        return Reduced(fault=f"the result could not be read: {error.reason}"), None, None
     unit = _gauge(job.unit, gauge)
     before = _sizes(answer, unit)
     tokens = sum(before.all) if job.unit == "tokens" else sum(_sizes(answer, gauge).all)
     if sum(before.all) <= job.budget:
-        return _cleaned_only(job, answer, tokens, gauge)
+        cleaned_only = _cleaned_only(job, answer, tokens, gauge)
+        after = parse_answer(cleaned_only.body) if cleaned_only.body else answer
+        return cleaned_only, answer, after
     draft = _Draft(job, answer, before, unit)
     if not draft.difference():
         draft.shares()
@@ -103,7 +113,7 @@ def reduce_answer(job: ReduceJob, gauge: Gauge) -> Reduced:
         body = draft.body()
         after = parse_answer(body)
         sent = sum(_sizes(after, unit).all)
-    return Reduced(
+    reduced = Reduced(
         body,
         draft.strategy.value,
         draft.key,
@@ -112,13 +122,33 @@ def reduce_answer(job: ReduceJob, gauge: Gauge) -> Reduced:
         sent if job.unit == "tokens" else sum(_sizes(after, gauge).all),
         draft.overhead,
     )
+    return reduced, answer, after
 
 
-def _measured(job: ReduceJob, reduced: Reduced, gauge: Gauge) -> Reduced:
-    """Measure both results as the record wants it: nobody has to count these texts again."""
-    before = measure(b"", job.body, gauge.sizes)
-    after = measure(b"", reduced.body, gauge.sizes) if reduced.body else before
-    return msgspec.structs.replace(reduced, before=before, after=after)
+def _measured(
+    reduced: Reduced, answer: ParsedAnswer | None, after: ParsedAnswer | None, gauge: Gauge
+) -> Reduced:
+    """Measure both results as the record wants it: nobody has to read and count them again.
+
+    What is not only texts is left to the recorder.
+    """
+    before = None if answer is None else _measure_texts(answer, gauge)
+    sent = before if after is answer or after is None else _measure_texts(after, gauge)
+    return msgspec.structs.replace(reduced, before=before, after=sent)
+
+
+def _measure_texts(answer: ParsedAnswer, gauge: Gauge) -> Measured | None:
+    """`proxy.measure.measure` of a result that consists of texts."""
+    plain = all(block.pointer == f"/content/{block.index}/text" for block in answer.blocks)
+    if answer.structured is not None or not plain or len(answer.blocks) != len(answer.items):
+        return None
+    texts = [block.text for block in answer.blocks]
+    sizes = Sizes(
+        sum(len(t) if t.isascii() else len(t.encode("utf-8", "surrogatepass")) for t in texts),
+        sum(map(len, texts)),
+        sum(gauge.sizes(texts)),
+    )
+    return Measured(Sizes(), sizes, Sizes(), 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from proxy.compress.clean import clean
 from proxy.compress.detect import detect
 from proxy.compress.model import CharacterGauge
 from proxy.jobs import Fetched, ReadJob, Reduced, ReduceJob, SelectJob
+from proxy.measure import measure
 from proxy.pipeline import allocate, reduce_answer, run
 from tests.support import wordy_upstream as wordy
 
@@ -352,3 +353,15 @@ def test_a_very_long_page_is_cut_without_being_cleaned_first(
     found = reduced(result(page), 2_000)
     assert "<p>" in parse_answer(found.body).blocks[0].text
     assert size(found.body) <= 2_000
+
+
+@pytest.mark.parametrize("texts", [(PROSE,), ("short", LOG), ("\u6f22\u5b57 \ud800" * 900,)])
+def test_texts_are_measured_for_the_record_as_the_recorder_would(texts: tuple[str, ...]) -> None:
+    body = result(*texts)
+    found = run(ReduceJob(body, "auto", 900, "characters"), GAUGE)
+    assert isinstance(found, Reduced)
+    assert found.before == measure(b"", body, GAUGE.sizes)
+    assert found.after == measure(b"", found.body, GAUGE.sizes)
+    mixed = run(ReduceJob(result(PROSE, structuredContent={"a": 1}), "auto", 900), GAUGE)
+    assert isinstance(mixed, Reduced)
+    assert mixed.before is None
