@@ -102,6 +102,5 @@ def _read(source: BinaryIO) -> Frame | None:
 
 
 def _send(sink: BinaryIO, reply: Reply) -> None:
-    for part in reply_frame(reply):
-        sink.write(part)
+    sink.write(b"".join(reply_frame(reply)))
     sink.flush()

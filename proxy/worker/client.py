@@ -304,7 +304,9 @@ class _Child:
         return self.reason
 
     def send(self, parts: Sequence[bytes]) -> None:
-        """Write a frame as fast as the child reads it."""
+        """Write a frame as fast as the child reads it; a small one at once, so that it wakes only once."""
+        if sum(map(len, parts)) <= _CHUNK:
+            parts = (b"".join(parts),)
         for part in parts:
             view = memoryview(part)
             self._unsent.extend(view[at : at + _CHUNK] for at in range(0, len(view), _CHUNK))
