@@ -2,7 +2,7 @@
 # Another interpreter: make test PYTHON=python3.12
 
 BIN := .venv/bin
-WORKERS ?= 2
+WORKERS ?= 3
 
 # Overridden from the command line it reaches .ci/setup, too.
 export PYTHON
