@@ -70,6 +70,8 @@ class SavingsView:
     """What our own tools cost in one tool list now."""
     tokenizer: str
     """Name of the vocabulary of every figure."""
+    missed: tuple[FeedbackLine, ...] = ()
+    """What agents reported as missing in shortened answers, of the last 90 days."""
 
     @property
     def total(self) -> Savings:

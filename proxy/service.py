@@ -7,11 +7,13 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Protocol
 
 from config.problem import errors_in
 from config.store import Applied, Rejected
 from proxy.answer_model import (
+    FeedbackLine,
     HeldDetail,
     HeldList,
     SavingsView,
@@ -43,6 +45,7 @@ from proxy.model import (
     StationView,
     UpstreamDetail,
 )
+from proxy.store.database import StoreUnavailable
 from proxy.views import attention, problem_view, upstream_detail
 
 
@@ -170,7 +173,14 @@ class EngineService:
 
     async def savings(self, days: int) -> SavingsView:
         """The ledger of the last ``days`` local days; 0: of all time."""
-        return await asyncio.to_thread(self._engine.recorder.savings, days)
+        view = await asyncio.to_thread(self._engine.recorder.savings, days)
+        return replace(view, missed=await asyncio.to_thread(self._missed))
+
+    def _missed(self) -> tuple[FeedbackLine, ...]:
+        try:
+            return self._engine.feedback.counts().lines
+        except StoreUnavailable:  # the store's own problem is shown to the person already
+            return ()
 
     async def held(self, limit: int) -> HeldList:
         """Held answers, used last first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from console.cli.context import Context
@@ -62,10 +62,14 @@ async def read_savings(context: Context, station: Station | None, days: int) -> 
     if station is not None:
         return await station.savings(days)
     from proxy.store import savings
+    from proxy.store.feedback import read_feedback
 
-    return await asyncio.to_thread(
-        savings.read_savings, context.paths.calls_database, days, now=context.clock()
+    now = context.clock()
+    view = await asyncio.to_thread(
+        savings.read_savings, context.paths.calls_database, days, now=now
     )
+    missed = await asyncio.to_thread(read_feedback, context.paths.feedback_database, now=now)
+    return replace(view, missed=missed.lines)
 
 
 async def read_held(context: Context, station: Station | None, limit: int) -> HeldList:

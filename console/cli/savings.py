@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from console.cli.context import Context
-from proxy.answer_model import Savings, SavingsView
+from console.safe import safe_line
+from proxy.answer_model import FeedbackLine, Savings, SavingsView
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class SavingsReport:
     servers: tuple[SavingsSum, ...]
     by_day: tuple[SavingsSum, ...]
     """Oldest first."""
+    missed: tuple[FeedbackLine, ...]
+    """What agents reported as missing, by server, tool and kind."""
 
 
 def savings_report(view: SavingsView, days: int) -> SavingsReport:
@@ -59,6 +62,7 @@ def savings_report(view: SavingsView, days: int) -> SavingsReport:
         _most_first([_sum(key, one) for key, one in view.by_tool().items()]),
         _most_first([_sum((key,), one) for key, one in view.by_upstream().items()]),
         tuple(_sum((day,), one) for day, one in view.by_day().items()),
+        view.missed,
     )
 
 
@@ -110,6 +114,27 @@ def print_savings(view: SavingsView, days: int, context: Context) -> None:
         f"\nOur own tools cost {figures.plural(report.control_tools_now, 'token')} in one tool "
         f"list; {figures.tokens(report.total.own_words)} of the tokens sent are mms's own words."
     )
+    _print_missed(view.missed, context)
+
+
+def _print_missed(missed: Sequence[FeedbackLine], context: Context) -> None:
+    """What agents reported, tool by tool, with the latest words."""
+    from console import format as figures
+
+    if not missed:
+        return
+    reports = figures.plural(sum(line.reports for line in missed), "report")
+    context.out.line(f"\nAgents missed something in shortened answers ({reports} in 90 days):")
+    rows = [
+        (
+            f"{line.upstream}/{line.tool}",
+            line.kind.replace("_", " "),
+            figures.count(line.reports),
+            safe_line(" | ".join(line.latest), 100),
+        )
+        for line in missed
+    ]
+    context.out.table(("TOOL", "KIND", "REPORTS", "LATEST"), rows, right=("REPORTS",))
 
 
 def _name(one: SavingsSum) -> str:

@@ -99,7 +99,11 @@ def of_upstream(view: SavingsView, upstream: str) -> SavingsView:
     """The ledger of one upstream's tools; of all when the name is empty."""
     if not upstream:
         return view
-    return replace(view, lines=tuple(one for one in view.lines if one.upstream == upstream))
+    return replace(
+        view,
+        lines=tuple(one for one in view.lines if one.upstream == upstream),
+        missed=tuple(one for one in view.missed if one.upstream == upstream),
+    )
 
 
 def by_tool(records: Iterable[CallRecord]) -> tuple[ToolSums, ...]:

@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from enum import Enum
 
 from console import format as fmt
+from console.safe import safe_line
 from console.widgets.tone import Cell, Tone
 from proxy.answer_model import Savings, SavingsView
 
@@ -175,6 +176,7 @@ def _cost(tokens: int) -> str:
 def facts_lines(summary: Summary) -> list[tuple[Cell, ...]]:
     """Beside the chart: today, how often, what our own words and tools cost, the cache."""
     today, total, view = summary.today, summary.total, summary.view
+    missed = _missed_lines(view)
     return [
         (
             Cell("today    ", Tone.MUTED),
@@ -192,6 +194,7 @@ def facts_lines(summary: Summary) -> list[tuple[Cell, ...]]:
             Cell(" tool lists", Tone.MUTED),
             Cell(f" ({fmt.tokens(view.control_tools_tokens)} each now)", Tone.MUTED),
         ),
+        *missed[:1],
         (
             Cell("of sent  ", Tone.MUTED),
             Cell(fmt.tokens(total.notices)),
@@ -202,7 +205,27 @@ def facts_lines(summary: Summary) -> list[tuple[Cell, ...]]:
             Cell(fmt.count(total.cache_hits)),
             Cell(" answers given again", Tone.MUTED),
         ),
+        *missed[1:],
     ]
+
+
+def _missed_lines(view: SavingsView) -> list[tuple[Cell, ...]]:
+    """What agents reported as missing: how much, then the newest of each tool."""
+    if not view.missed:
+        return []
+    reports = sum(line.reports for line in view.missed)
+    lines: list[tuple[Cell, ...]] = [
+        (
+            Cell("missed   ", Tone.MUTED),
+            Cell(fmt.plural(reports, "report"), Tone.WARN),
+            Cell(" by agents in 90 days", Tone.MUTED),
+        )
+    ]
+    for line in sorted(view.missed, key=lambda one: -one.last_at):
+        words = safe_line(line.latest[0] if line.latest else "", 200)
+        what = f"{line.upstream}/{line.tool} {line.kind.replace('_', ' ')} {line.reports}\u00d7"
+        lines.append((Cell(f"  {safe_line(what, 80)}: "), Cell(words, Tone.MUTED)))
+    return lines
 
 
 def plain_table(rows: Iterable[SavingsRow], total: SavingsRow) -> str:

@@ -207,6 +207,10 @@ async def test_mistakes_in_our_own_tools_say_what_would_be_right(running: Statio
         assert "prose" in await host.failure("stm_compression_feedback", wrong)
         right = {"server": "w", "tool": "prose", "missing": "the end", "kind": "truncated"}
         assert "truncated" in await host.text("stm_compression_feedback", right)
+    async with operator(running) as seen:
+        (missed,) = (await seen.savings(1)).missed
+        assert (missed.upstream, missed.tool, missed.kind) == ("w", "prose", "truncated")
+        assert missed.latest == ("the end",)
 
 
 async def test_our_tools_are_listed_last_and_small(running: Station) -> None:

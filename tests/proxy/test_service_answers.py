@@ -8,7 +8,14 @@ from typing import cast
 
 import pytest
 
-from proxy.answer_model import HeldDetail, HeldList, SavingsView, WhatIf, WhatIfQuery
+from proxy.answer_model import (
+    FeedbackReport,
+    HeldDetail,
+    HeldList,
+    SavingsView,
+    WhatIf,
+    WhatIfQuery,
+)
 from proxy.commands import ClearCache, CommandResult, DropHeld
 from proxy.engine import Engine
 from proxy.service import EngineService, SettingsEditor
@@ -54,6 +61,7 @@ def service_of(answers: Answers) -> EngineService:
         recorder=Recorder(),
         router=SimpleNamespace(upstreams={"files": object()}),
         answers=answers,
+        feedback=SimpleNamespace(counts=lambda: FeedbackReport(SAVINGS.missed)),
     )
     return EngineService(cast("Engine", parts), cast("SettingsEditor", None))
 

@@ -157,7 +157,9 @@ class FakeStation:
         station.details = {}
         station.records = ()
         station.call_details = {}
-        station.savings_value = replace(station.savings_value, lines=(), control_tools_tokens=0)
+        station.savings_value = replace(
+            station.savings_value, lines=(), control_tools_tokens=0, missed=()
+        )
         station.held_value = HeldList(
             HeldTotals(0, 0, 0, station.held_value.totals.capacity_bytes, 0), ()
         )
@@ -342,6 +344,7 @@ class FakeStation:
                 replace(line, upstream=line.upstream + HOSTILE, tool=line.tool + HOSTILE)
                 for line in self.savings_value.lines
             ),
+            missed=make_hostile(self.savings_value.missed),
         )
         self.held_value = replace(
             self.held_value,

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from proxy.answer_model import (
     FactCounts,
+    FeedbackLine,
     HeldDetail,
     HeldList,
     HeldTotals,
@@ -64,6 +65,10 @@ SAVINGS = SavingsView(
     tuple(sorted(_lines(), key=lambda line: (line.day, line.upstream, line.tool))),
     412,
     "o200k_base",
+    (
+        FeedbackLine("docs", "read_page", "truncated", 2, NOW - 3_600, ("the table of limits",)),
+        FeedbackLine("github", "search_code", "wrong_topic", 1, NOW - 90_000, ("closed ones",)),
+    ),
 )
 """Two weeks up to today."""
 

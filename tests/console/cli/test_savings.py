@@ -146,3 +146,17 @@ def test_a_control_tools_call_names_whose_text_it_read(mms: Instance) -> None:
     )
     mms.record((record,))
     assert "fetched     held text of docs / search" in mms.run("calls", str(record.id)).out
+
+
+def test_what_agents_missed_is_told_per_tool_and_kind(mms: Instance, running: Engine) -> None:
+    told = mms.run("stats").out
+    assert "3 reports in 90 days" in told
+    assert "docs/read_page" in told
+    assert "the table of limits" in told
+    missed = mms.run("stats", "--json").json["savings"]["missed"]
+    assert [(one["tool"], one["kind"], one["reports"]) for one in missed] == [
+        ("read_page", "truncated", 2),
+        ("search_code", "wrong_topic", 1),
+    ]
+    only = mms.run("stats", "--upstream", "docs", "--json").json["savings"]["missed"]
+    assert [one["upstream"] for one in only] == ["docs"]
