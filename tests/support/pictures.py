@@ -15,7 +15,7 @@ from console.app import ConsoleApp
 from console.stations.lasting import LastingStation
 
 _SIZE = (120, 36)
-_SCREENS = {"overview": "1", "upstreams": "2", "calls": "3"}
+_SCREENS = {"overview": "1", "upstreams": "2", "calls": "3", "savings": "5"}
 
 
 async def draw(socket: Path, folder: Path) -> None:
