@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
@@ -39,11 +40,14 @@ from proxy.store.database import StoreUnavailable
 from proxy.store.held import HeldBody, HeldStore
 from proxy.summary import SummaryFailed
 
+_log = logging.getLogger("mms.answers")
 JOB_SECONDS = 20.0
 """How long the worker may take for one answer; then a plain cut goes out."""
 WHAT_IF_SECONDS = 60.0
 REMEMBERED_CALLS = 256
 """Calls per session whose answers can be compared with later ones."""
+MOST_ARGUMENTS = 4096
+"""Bytes of a call's arguments that are remembered for later calls."""
 RECENT_CALLS = 5
 """Calls of a session that say what a call without words of its own may be about."""
 
@@ -140,9 +144,9 @@ class Answers:
         self._group = group
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run in the engine's group."""
+        """Run in the engine's group; a fault of ours in it must not end the station."""
         assert self._group is not None
-        self._group.create_task(work)
+        self._group.create_task(_fenced(work))
 
     def applied(self) -> None:
         """New settings are in force."""
@@ -152,7 +156,7 @@ class Answers:
 
     def called(self, session: int, arguments: bytes) -> None:
         """A host called a tool: later calls may be about the same."""
-        self._memory(session).arguments.append(arguments)
+        self._memory(session).arguments.append(arguments[:MOST_ARGUMENTS])
 
     def left(self, session: int) -> None:
         """A host has left: what it was given may be evicted now."""
@@ -184,7 +188,7 @@ class Answers:
         outcome = await self._ask(job, JOB_SECONDS)
         if isinstance(outcome, JobFailed):
             fault = outcome.reason
-            outcome = await asyncio.to_thread(plain_cut, job)
+            outcome = await asyncio.to_thread(_cut_or_as_it_is, job)
         assert isinstance(outcome, Reduced)
         fault = outcome.fault or fault
         if not outcome.body:
@@ -411,6 +415,22 @@ def plain_cut(job: ReduceJob) -> Reduced:
         job, strategy=Compression.TRUNCATE.value, earlier=b"", output_schema=b"", summary=""
     )
     return reduce_answer(simple, TokenGauge())
+
+
+def _cut_or_as_it_is(job: ReduceJob) -> Reduced:
+    """`plain_cut`; should that fail, too, the answer goes out whole: a stage returns its input."""
+    try:
+        return plain_cut(job)
+    except Exception as error:  # the pipeline's edge: a fault costs the saving, not the answer
+        _log.exception("an answer could not be cut")
+        return Reduced(fault=f"it could not be cut either ({type(error).__name__})")
+
+
+async def _fenced(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except Exception:
+        _log.exception("an answer failed inside mms")
 
 
 def _identity(request: AnswerRequest) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -20,6 +21,7 @@ from proxy.model import Outcome
 from proxy.recorder import CallObservation
 from proxy.session import HostSession
 
+_log = logging.getLogger("mms.own_tools")
 OWN_NAME = "mms"
 """Stands for an upstream in the records of these calls."""
 _MARKER = f'"{READ_MORE}"'.encode()
@@ -73,7 +75,13 @@ class OwnTools:
         clock = time.perf_counter()
         call_id = self._recorder.next_call_id()
         session.calls += 1
-        found = await self._text(session, name, arguments)
+        try:
+            found = await self._text(session, name, arguments)
+        except Exception as error:  # the host waits: it is told even of a fault of ours
+            _log.exception("%s failed inside mms", name)
+            found = FetchedText(
+                f"mms itself failed ({type(error).__name__}); its log has more.", is_error=True
+            )
         body = text_result(found.text, is_error=found.is_error)
         session.reply(id, body)
         self._recorder.observe(

@@ -119,6 +119,40 @@ async def test_when_the_worker_fails_a_plain_cut_within_the_budget_goes_out(
         assert call.held_key
 
 
+async def test_when_everything_fails_the_answer_goes_out_whole_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("proxy.pipeline.reduce_answer", broken)
+    async with running(relay(tmp_path), a=server()) as made:
+        made.worker.fails = "the worker died"
+        host = made.host()
+        assert text_of(await host.call("a__long")) == LONG
+        call = made.recorder.observed[0]
+        assert (call.strategy, call.held_key) == ("", "")
+        assert "ZeroDivisionError" in call.fault
+        assert text_of(await host.call("a__count")) == "count 1"
+
+
+async def test_a_fault_in_our_own_tools_is_told_and_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(relay(tmp_path), a=server()) as made:
+        assert made.answers is not None
+
+        async def broken(*_: Any) -> Any:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(made.answers, "read_more", broken)
+        host = made.host()
+        await host.ask("tools/list")
+        answer = await host.call(READ_MORE, key="0123456789abcdef")
+        assert answer["result"]["isError"] is True
+        assert "ZeroDivisionError" in text_of(answer)
+
+
 async def test_without_a_model_a_summary_becomes_an_extract_that_says_so(tmp_path: Path) -> None:
     made = relay(tmp_path, compression=Compression.LLM_SUMMARY)
     async with running(made, a=server()):
