@@ -168,7 +168,6 @@ class Answers:
     async def shape(self, request: AnswerRequest) -> ShapedAnswer:
         """The answer within its budget. Never raises: at worst a plain cut goes out."""
         query = self._query(request)
-        earlier_key, earlier = await self._earlier(request)
         job = ReduceJob(
             request.body,
             request.rules.strategy.value,
@@ -179,8 +178,7 @@ class Answers:
             query.source == CONTEXT_QUERY,
             request.handles,
             request.output_schema,
-            earlier,
-            earlier_key,
+            await self._earlier(request),
         )
         fault = ""
         if request.rules.strategy is Compression.LLM_SUMMARY:
@@ -344,14 +342,13 @@ class Answers:
         """Read a held text, in a thread if the disk is needed."""
         return read(key) if self.held_store.at_hand(key) else await asyncio.to_thread(read, key)
 
-    async def _earlier(self, request: AnswerRequest) -> tuple[str, bytes]:
+    async def _earlier(self, request: AnswerRequest) -> bytes:
+        """What the same call was answered with before in this session; empty when it was not."""
         if not request.rules.delta or not request.handles:
-            return "", b""
+            return b""
         key = self._memory(request.session).answered.get(_identity(request))
-        if key is None:
-            return "", b""
-        held = await self._held(self.held_store.peek, key)
-        return ("", b"") if held is None else (key, held.body)
+        held = None if key is None else await self._held(self.held_store.peek, key)
+        return b"" if held is None else held.body
 
     def _remember(self, request: AnswerRequest, key: str) -> None:
         answered = self._memory(request.session).answered

@@ -43,7 +43,6 @@ class ReduceJob(msgspec.Struct, frozen=True, tag="reduce"):
     """The tool's declared schema of structured content; empty when it has none."""
     earlier: bytes = b""
     """The result of an identical earlier call of the same session; empty when there is none."""
-    earlier_key: str = ""
     summary: str = ""
     """What a language model wrote, for ``llm_summary``; empty when it could not."""
 

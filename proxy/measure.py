@@ -59,7 +59,7 @@ class Texts:
         return Measured(
             Sizes(self.arguments_bytes, len(self.arguments), tokens[0]),
             Sizes(
-                sum(_utf8_length(text) for text in self.texts),
+                sum(utf8_length(text) for text in self.texts),
                 sum(map(len, self.texts)),
                 sum(tokens[2:]),
             ),
@@ -149,10 +149,10 @@ class _Found:
 
     def _block(self, block: _Block, depth: int) -> None:
         if block.type in ("image", "audio"):
-            self.other_bytes += _utf8_length(block.data)
+            self.other_bytes += utf8_length(block.data)
         elif block.type in ("text", ""):
             self._text(block.text)
-        self.other_bytes += _utf8_length(block.blob)
+        self.other_bytes += utf8_length(block.blob)
         if depth < _DEEPEST_CONTENT:
             for nested in (block.resource, block.content):
                 self._blocks(bytes(nested), depth + 1)
@@ -219,5 +219,6 @@ def _lossy(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def _utf8_length(text: str) -> int:
+def utf8_length(text: str) -> int:
+    """Bytes of a text as UTF-8, lone surrogates passed."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -42,7 +42,6 @@ from proxy.compress.retrieve import read_more, select_chunks
 from proxy.compress.structured import reduce_structured
 from proxy.compress.truncate import truncate
 from proxy.jobs import (
-    Fetched,
     HeldPart,
     Job,
     Outcome,
@@ -53,7 +52,7 @@ from proxy.jobs import (
     WhatIfJob,
 )
 from proxy.loose_json import compact
-from proxy.measure import Measured
+from proxy.measure import Measured, utf8_length
 from proxy.model import Sizes
 from proxy.what_if import compare
 
@@ -144,7 +143,7 @@ def _measure_texts(answer: ParsedAnswer, gauge: Gauge) -> Measured | None:
         return None
     texts = [block.text for block in answer.blocks]
     sizes = Sizes(
-        sum(len(t) if t.isascii() else len(t.encode("utf-8", "surrogatepass")) for t in texts),
+        sum(map(utf8_length, texts)),
         sum(map(len, texts)),
         sum(gauge.sizes(texts)),
     )
@@ -528,6 +527,3 @@ def _gauge(unit: str, tokens: Gauge) -> Gauge:
 def _text_at(body: bytes, pointer: str) -> str:
     text = held_text(body, pointer)
     return clean(text, detect(text)) if pointer.startswith(CLEANED) else text
-
-
-__all__ = ["Fetched", "allocate", "reduce_answer", "run"]

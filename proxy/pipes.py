@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import os
+import sys
 from typing import IO
+
+_PIPE_BYTES = 1 << 20
+_F_SETPIPE_SZ = 1031
 
 
 def take_descriptor(file: IO[bytes]) -> int:
@@ -22,3 +28,10 @@ def pipe_file(descriptor: int, mode: str, loop: asyncio.AbstractEventLoop) -> IO
     closed twice, and the second time it may be another thread's new file.
     """
     return os.fdopen(descriptor, mode, 0, closefd=isinstance(loop, asyncio.BaseEventLoop))
+
+
+def widen(descriptor: int) -> None:
+    """Enlarge a pipe: fewer wake-ups for large frames. The system may refuse."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(descriptor, _F_SETPIPE_SZ, _PIPE_BYTES)

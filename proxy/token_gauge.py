@@ -6,12 +6,10 @@ Loading the vocabulary stops every thread for up to a second, so the engine's ow
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
-from proxy.tokens import ENCODING
+from proxy.tokens import ENCODING, SURROGATES
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
 _MEMORY_FROM = 512
 """Shorter texts are counted again faster than they are looked up and kept."""
 _MEMORY_TEXTS = 64
@@ -61,7 +59,7 @@ class TokenGauge:
                 return list(map(self._one, texts))
             return self._many(texts)
         except UnicodeEncodeError:
-            return self._many([_SURROGATES.sub("\ufffd", text) for text in texts])
+            return self._many([SURROGATES.sub("\ufffd", text) for text in texts])
 
     def forget(self) -> None:
         """Drop what is known about long texts, and with it the texts."""
@@ -71,7 +69,7 @@ class TokenGauge:
         try:
             return self._one(text)
         except UnicodeEncodeError:
-            return self._one(_SURROGATES.sub("\ufffd", text))
+            return self._one(SURROGATES.sub("\ufffd", text))
 
 
 def _counters() -> tuple[_Count, _BatchCount]:

@@ -19,7 +19,7 @@ from typing import IO, Protocol, cast
 ENCODING = "o200k_base"
 """The vocabulary's name; stored beside the figures."""
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
+SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class TokenCounter(Protocol):
@@ -46,7 +46,7 @@ class InProcessCounter:
         # The package has inline types but no py.typed marker.
         from toktok import batch_count  # pyright: ignore[reportMissingTypeStubs]
 
-        return batch_count([_SURROGATES.sub("\ufffd", text) for text in texts], ENCODING, threads=1)
+        return batch_count([SURROGATES.sub("\ufffd", text) for text in texts], ENCODING, threads=1)
 
     def close(self) -> None:
         """Nothing to free: the vocabulary stays loaded."""
@@ -148,4 +148,4 @@ def _utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        return _SURROGATES.sub("\ufffd", text).encode()
+        return SURROGATES.sub("\ufffd", text).encode()

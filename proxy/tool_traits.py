@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from proxy import wire
-
-CONTEXT_QUERY = "_context_query"
-"""The argument by which an agent says what it looks for in an answer."""
+from proxy.query import CONTEXT_QUERY
 
 
 @dataclass(frozen=True, slots=True)

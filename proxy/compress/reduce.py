@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from config.schema import Compression
 from proxy.compress.clean import clean
-from proxy.compress.detect import detect
 from proxy.compress.extract import extract
 from proxy.compress.extract_fields import extract_fields
 from proxy.compress.head_tail import head_tail
@@ -105,6 +104,3 @@ def _automatic(task: Task) -> tuple[tuple[Compression, Reducer], ...]:
     if task.content is ContentType.TRACE:
         return ((Compression.TRUNCATE, head_tail), extracting)
     return (extracting,)
-
-
-__all__ = ["cleaned", "cleaning_notice", "detect", "reduce_text"]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import fcntl
 import itertools
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO
 
 from proxy.frames import FrameSplitter, FrameTooLong
 from proxy.links.link import LinkFailed, LinkListener, LinkLost
-from proxy.pipes import pipe_file, take_descriptor
+from proxy.pipes import pipe_file, take_descriptor, widen
 from proxy.processes import (
     ProgramNotFound,
     describe_exit,
@@ -32,8 +29,6 @@ STUCK_SECONDS = 5.0
 AFTER_EXIT_SECONDS = 0.2
 """How long output is still read after an exit; a grandchild may hold the pipe open for ever."""
 STDERR_LINE_BYTES = 4096
-_PIPE_BYTES = 1 << 20
-_F_SETPIPE_SZ = 1031
 _marks = itertools.count(1)
 
 
@@ -75,8 +70,8 @@ class StdioLink:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        _widen(process.stdin.fileno())
-        _widen(process.stdout.fileno())
+        widen(process.stdin.fileno())
+        widen(process.stdout.fileno())
         self._input, _ = await self._loop.connect_write_pipe(
             lambda: _Input(self), self._owned(process.stdin, "wb")
         )
@@ -231,10 +226,3 @@ async def open_stdio(
 
 def _decode(line: bytes) -> str:
     return line[:STDERR_LINE_BYTES].decode("utf-8", "replace").rstrip("\r")
-
-
-def _widen(descriptor: int) -> None:
-    """A larger pipe means fewer wake-ups for large frames; the system may refuse."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(descriptor, _F_SETPIPE_SZ, _PIPE_BYTES)

@@ -7,13 +7,13 @@ connected host was given: sessions pin what they got. Any thread may call any me
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from proxy.answer import key_of_bytes as key_of
 from proxy.answer_model import HeldDetail, HeldList, HeldTotals, HeldView
 from proxy.shown import shown_answer
 from proxy.store import held_rows as rows
@@ -27,11 +27,6 @@ from proxy.store.writer_thread import WriterThread
 __all__ = ["HeldBody", "HeldStore", "key_of", "read_held", "read_held_answer"]
 
 _KEY = re.compile(r"[0-9a-f]{16}")
-
-
-def key_of(data: bytes) -> str:
-    """The key of a text: 16 hexadecimal digits of its SHA-256."""
-    return hashlib.sha256(data).hexdigest()[:16]
 
 
 class HeldStore:

@@ -7,11 +7,8 @@ killed over a job that takes too long, is replaced, and what it had under way is
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import fcntl
 import itertools
 import os
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -19,7 +16,7 @@ from dataclasses import dataclass
 
 from proxy.backoff import Backoff
 from proxy.jobs import Job, JobFailed, Outcome, ReduceJob, WhatIfJob
-from proxy.pipes import pipe_file, take_descriptor
+from proxy.pipes import pipe_file, take_descriptor, widen
 from proxy.processes import (
     ProgramNotFound,
     describe_exit,
@@ -43,8 +40,6 @@ _END_SECONDS = 1.0
 _AFTER_EXIT_SECONDS = 0.05
 """So long the last output and complaints are still read."""
 _CHUNK = 256 * 1024
-_PIPE_BYTES = 1 << 20
-_F_SETPIPE_SZ = 1031
 _marks = itertools.count(1)
 
 Done = Callable[[Outcome], None]
@@ -275,7 +270,7 @@ class _Child:
         starting = loop.call_later(START_SECONDS, self._too_slow)
         try:
             for pipe in (process.stdin, process.stdout):
-                _widen(pipe.fileno())
+                widen(pipe.fileno())
             to_child = pipe_file(take_descriptor(process.stdin), "wb", loop)
             self._input, _ = await loop.connect_write_pipe(lambda: _ToChild(self), to_child)
             self._input.set_write_buffer_limits(high=_CHUNK)
@@ -384,10 +379,3 @@ def _weight(job: Job) -> int:
             return len(job.body) + len(job.sent)
         case _:
             return len(job.body)
-
-
-def _widen(descriptor: int) -> None:
-    """A larger pipe means fewer wake-ups; the system may refuse."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(descriptor, _F_SETPIPE_SZ, _PIPE_BYTES)

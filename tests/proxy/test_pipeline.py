@@ -171,10 +171,10 @@ def test_a_difference_is_told_instead_of_the_whole_again() -> None:
     old = result("\n".join(lines))
     lines[450] = "line 450 is another one now"
     new = result("\n".join(lines))
-    found = reduced(new, 3_000, earlier=old, earlier_key=key_of_bytes(old))
+    found = reduced(new, 3_000, earlier=old)
     assert found.strategy == "delta"
     assert "+line 450 is another one now" in parse_answer(found.body).blocks[0].text
-    same = reduced(old, 3_000, earlier=old, earlier_key=key_of_bytes(old))
+    same = reduced(old, 3_000, earlier=old)
     assert same.strategy == "delta"
     assert "unchanged" in parse_answer(same.body).blocks[0].text
     assert size(same.body) < 300

@@ -46,7 +46,6 @@ JOBS: tuple[Job, ...] = (
         handles=False,
         output_schema=b'{"type":"object"}',
         earlier=b"\xfe",
-        earlier_key="0" * 16,
         summary="short",
     ),
     ReadJob(body=b"text", pointer="/content/0/text", key="k", offset=3, limit=None, budget=10),
