@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from config.schema import Compression
 from proxy.answer import held_text, key_of, key_of_bytes, parse_answer
+from proxy.answer_draft import allocate
 from proxy.compress.clean import clean
 from proxy.compress.detect import detect
 from proxy.compress.model import CharacterGauge
 from proxy.jobs import Fetched, ReadJob, Reduced, ReduceJob, SelectJob
 from proxy.measure import measure
-from proxy.pipeline import allocate, reduce_answer, run
+from proxy.pipeline import reduce_answer, run
 from tests.support import wordy_upstream as wordy
 
 STRATEGIES = [one.value for one in Compression if one is not Compression.NONE]
