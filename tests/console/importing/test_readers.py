@@ -32,13 +32,13 @@ def _desktop(entry: Any) -> FoundServer:
     return _one(read_mcp_servers(json.dumps({"mcpServers": {"x": entry}}), "f.json"))
 
 
-def _cursor(entry: Any, directory: str = "/work") -> FoundServer:
+def _cursor(entry: Any, directory: str = "/code") -> FoundServer:
     text = json.dumps({"mcpServers": {"x": entry}})
     return _one(read_cursor(text, "f.json", directory=directory, home="/home/ada"))
 
 
 def _vscode(document: Any) -> FoundServer:
-    return _one(read_vscode(json.dumps(document), "f.json", directory="/work", home="/home/ada"))
+    return _one(read_vscode(json.dumps(document), "f.json", directory="/code", home="/home/ada"))
 
 
 # -- entries ----------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def test_cursors_variables_are_translated() -> None:
     )
     assert server.table == {
         "command": "/home/ada/bin/x",
-        "args": ["/work/a", "work", "b/c"],
+        "args": ["/code/a", "code", "b/c"],
         "env": {"T": "${TOKEN}"},
     }
 
