@@ -26,7 +26,10 @@ def has_ended(pid: int) -> bool:
 
 
 def helpers() -> set[int]:
-    """Our children that run the demo's program. Waits: a process just started has no arguments yet."""
+    """Our children that run the demo's program. Waits: a process just started has no arguments yet.
+
+    ``-ww``: otherwise ps may cut the arguments at 80 columns, before the name that we look for.
+    """
     end = time.monotonic() + 20
     while not (found := children()):
         assert time.monotonic() < end, "no helper was started"
@@ -36,7 +39,10 @@ def helpers() -> set[int]:
 def children() -> set[int]:
     me = os.getpid()
     told = subprocess.run(
-        ["ps", "-o", "pid=,args=", "--ppid", str(me)], capture_output=True, text=True, check=True
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(me)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     lines = [line.split(None, 1) for line in told.stdout.splitlines()]
     return {int(pid) for pid, command in lines if "child.py" in command}
