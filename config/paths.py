@@ -64,6 +64,16 @@ class Paths:
         return self.state_directory / "mms.log"
 
     @property
+    def memory_directory(self) -> Path:
+        """The agent's memory: truth, vectors and the lock of the process that owns them."""
+        return self.state_directory / "memory"
+
+    @property
+    def memory_socket(self) -> Path:
+        """Where the memory's process answers."""
+        return self.socket.with_name("memory.sock")
+
+    @property
     def http_token_file(self) -> Path:
         """The token of the loopback endpoint."""
         return self.state_directory / "http-token"

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 _LOOPBACK = re.compile(r"(?:127(?:\.\d{1,3}){3}|::1|localhost)\Z")
+_SPACE = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#\s]+\Z")
 
 Verdict = tuple[str, str] | None
@@ -30,10 +31,30 @@ def _origins(origins: tuple[str, ...]) -> Verdict:
     return None
 
 
+def _space(name: str) -> Verdict:
+    if _SPACE.match(name):
+        return None
+    return (
+        "a space's name is 1 to 64 letters, digits, dots, - and _",
+        "For example my-project.",
+    )
+
+
+def _database(url: str) -> Verdict:
+    if not url or url.startswith(("sqlite:///", "postgresql://")):
+        return None
+    return (
+        "only SQLite and PostgreSQL can hold the memory",
+        "Write sqlite:///PATH or postgresql://USER@HOST/NAME, or leave it out.",
+    )
+
+
 RULES: Mapping[tuple[str, ...], Callable[[Any], Verdict]] = MappingProxyType(
     {
         ("proxy", "http", "host"): _loopback,
         ("proxy", "http", "allowed_origins"): _origins,
+        ("memory", "space"): _space,
+        ("memory", "url"): _database,
     }
 )
 """By key path; called with a value of the right type."""

@@ -488,7 +488,7 @@ class PreviewForgetting(Request[PlanView]):
     """Make a plan and keep it for 24 hours; nothing is forgotten."""
 
     space: str = DEFAULT_SPACE
-    exemptions: Exemptions = Exemptions()
+    exemptions: Exemptions = field(default_factory=Exemptions)
     policy: ForgettingPolicy | None = None
     """``None``: the settings'."""
     at: Instant | None = None
