@@ -7,6 +7,7 @@ forms that go on to a database or a model hold neither lone surrogates nor NUL. 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -42,9 +43,12 @@ _SIGNED = {"c++": "cplusplus", "c#": "csharp", "f#": "fsharp", "j#": "jsharp", "
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _BULLET = re.compile(r"^[ \t]*(?:[-*\u2022\u2013]|\d{1,3}[.)])[ \t]+(?=[^\W\d])", re.MULTILINE)
-_BEFORE = "\"'`([{<\u00ab\u2018\u201c\u201e\u201a\u2039,;:!?\u2026\u00bf\u00a1"
-_AFTER = "\"'`)]}>\u00bb\u2019\u201d\u203a.,;:!?\u2026"
+_BEFORE = "\"'`([{\u00ab\u2018\u201c\u201e\u201a\u2039,;:?\u2026\u00bf\u00a1"
+_AFTER = "\"'`)]}\u00bb\u2019\u201d\u203a.,;:!?\u2026"
+_FUNCTION_WORDS = STOP_WORDS - ARTICLES
 _DASHES = frozenset("-\u2010\u2011\u2012\u2013\u2014\u2015\u2212")
+_MEASURES = ("'", '"')
+"""Behind a number without an opening quotation mark: feet, inches, minutes, seconds."""
 _PAIRED = re.compile(r"(\*{1,3}|_{1,3}|~~)(\w.*\w|\w)\1")
 
 
@@ -178,6 +182,12 @@ def _bare(chunk: str) -> str:
     word = (paired[2] if paired else chunk).lstrip(_BEFORE).rstrip(_AFTER)
     if paired is None and (paired := _PAIRED.fullmatch(word)) is not None:
         word = paired[2]
+    if (
+        word[-1:].isdigit()
+        and chunk.startswith(word)
+        and chunk[len(word) : len(word) + 1] in _MEASURES
+    ):
+        word += chunk[len(word)]
     return word
 
 
@@ -186,7 +196,7 @@ def _is_filler(word: str, following: str) -> bool:
     if word in _DASHES:  # between words; before a number it is a sign
         return not following[:1].isdigit()
     if word == "a":  # at the end or before a verb it is a name: plan A is the cheap one
-        return following[:1].isalnum() and following not in STOP_WORDS - ARTICLES
+        return following[:1].isalnum() and following not in _FUNCTION_WORDS
     return word in SAME_WITHOUT
 
 
@@ -198,7 +208,7 @@ def _pairs(run: str, last: bool) -> Iterator[str]:
     if len(letters) == 1:
         yield letters[0]
         return
-    for first, second in zip(letters, letters[1:], strict=False):
+    for first, second in itertools.pairwise(letters):
         yield first + second
     if last and letters:
         yield letters[-1]

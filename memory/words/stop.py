@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from memory.words import listed
+
 ARTICLES = frozenset({"a", "an", "the"})
 
 SAME_WITHOUT = ARTICLES | {"am", "are", "is", "please"}
 """Words without which a statement still says the same. Tense, prepositions and pronouns are none of
 them: "was" is not "is", and "from A to B" is not "to A from B"."""
 
-STOP_WORDS = frozenset(
+STOP_WORDS = listed(
     """
     a about above after again all also am an and any are as at be because been before being below between
     both but by can could did do does doing down during each few for from further had has have having he
@@ -21,6 +23,6 @@ STOP_WORDS = frozenset(
     wasn't weren't won't wouldn't cannot i'm i've i'll i'd you're you've you'll you'd we're we've we'll we'd
     they're they've they'll they'd he's he'll she's she'll it's it'll that's there's what's where's who's
     how's let's dont doesnt isnt didnt cant
-    """.split()
+    """
 )
 """Left out of a search by words. Which of two records says "not" is no matter of search."""
