@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from config.paths import Paths, ensure_private_directory
 from config.schema import LlmSettings, ProxySettings, UpstreamSettings
+from config.secret_formats import format_spans
 from config.secrets import known_secrets
 from config.store import Applied, Rejected, SettingsStore, Unchanged
 from proxy import wire
@@ -42,7 +43,6 @@ from proxy.query import Query
 from proxy.recorder import Recorder
 from proxy.redact import Redactor
 from proxy.router import Router
-from proxy.secret_formats import format_spans
 from proxy.session import HostSession, Outlet, Peer
 from proxy.store.catalogues import CatalogueStore
 from proxy.store.feedback import FeedbackStore

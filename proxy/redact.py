@@ -14,9 +14,9 @@ import json
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from proxy.secret_fields import field_spans
-from proxy.secret_formats import format_spans
-from proxy.secret_text import MARK, Span, lowered
+from config.secret_fields import field_spans
+from config.secret_formats import format_spans
+from config.secret_text import MARK, Span, lowered
 
 SHORTEST_KNOWN = 6
 """A known value with fewer characters is not searched for: it would hide half of every text."""

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.secret_text import MARK
 from proxy.redact import Redactor
-from proxy.secret_text import MARK
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 ALNUM = LETTERS + LETTERS.upper() + "0123456789"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from config.schema import LlmSettings
+from config.secret_text import MARK
 from proxy.redact import Redactor
-from proxy.secret_text import MARK
 from proxy.summary import AT_ONCE, LONGEST_TEXT, Circuit, SummaryFailed, summarize
 from tests.proxy.http.web import Cut, Exchange, Handler, web
 

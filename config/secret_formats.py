@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from proxy.secret_text import Span, is_dummy, is_placeholder
+from config.secret_text import Span, is_dummy, is_placeholder
 
 _WORD = "A-Za-z0-9"
 _TOKEN = "A-Za-z0-9_-"

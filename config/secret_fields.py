@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proxy.secret_text import Span, is_placeholder
+from config.secret_text import Span, is_placeholder
 
 _NAMES = (
     "password",
