@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 START_SECONDS = 15.0
 """How long a station that is being started may take to answer."""
 _CHUNK = 1 << 18
+"""Bytes read at once, into a buffer made once: a new one of this size would be mapped and unmapped by the
+system for each message, which costs more than all else that the bridge does."""
 _FIRST_PAUSE = 0.005
 _RETRY_SECONDS = 0.25
 _USAGE = """usage: mms connect [--no-start]
@@ -49,6 +51,8 @@ class Bridge:
         self._starting: subprocess.Popen[bytes] | None = None
         self._station: socket.socket | None = None
         self._ledger = Ledger()
+        self._buffer = bytearray(_CHUNK)
+        self._view = memoryview(self._buffer)
 
     def run(self) -> int:
         """Pump until the host leaves. Returns the exit code."""
@@ -133,10 +137,11 @@ class Bridge:
 
     def _from_host(self) -> bool:
         """Pass on what the host sent; False when the connection to the station changed."""
-        data = os.read(0, _CHUNK)
-        if not data:
+        size = os.readv(0, (self._buffer,))
+        if not size:
             self._finish()
             raise _HostLeft
+        data = bytes(self._view[:size])
         changed = False
         if self._station is None:
             if not self._connect(wait=True):
@@ -151,21 +156,21 @@ class Bridge:
             self._ledger.from_host(data)
             self._lost()
             return False
-        self._ledger.from_host(
-            data
-        )  # once it is on its way: the host waits for the station, not for us
+        # Once it is on its way: the host waits for the station, not for us.
+        self._ledger.from_host(data)
         return not changed
 
     def _from_station(self) -> bool:
         """Pass on what the station sent; False when it is gone."""
         assert self._station is not None
         try:
-            data = self._station.recv(_CHUNK)
+            size = self._station.recv_into(self._buffer)
         except OSError:
-            data = b""
-        if not data:
+            size = 0
+        if not size:
             self._lost()
             return False
+        data = bytes(self._view[:size])
         if self._ledger.repeating:
             self._to_host(self._ledger.from_station(data))
         else:
@@ -186,10 +191,10 @@ class Bridge:
             pass
 
     def _to_host(self, data: bytes) -> None:
-        view = memoryview(data)
         try:
-            while view:
-                view = view[os.write(1, view) :]
+            sent = os.write(1, data)
+            while sent < len(data):
+                sent += os.write(1, memoryview(data)[sent:])
         except OSError:
             raise _HostLeft from None
 
