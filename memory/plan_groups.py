@@ -1,10 +1,25 @@
-"""The rows that a forgetting plan is made from, and which of them are duplicates of each other."""
+"""The rows that a forgetting plan is made from, and which of them are duplicates of each other.
+
+Two steps, both such that doing the same again after a run finds nothing new:
+
+1. Records with the same text (`PlanRow.content_hash` or `norm_hash`) form a class, which keeps one.
+2. What is left is linked by edges that say "duplicate". A group counts only if each of its records is
+   linked to each other one (complete link). Where A is like B and B like C, but not A like C, nothing is a
+   duplicate: B is ambiguous, and merging in steps would lose what tells A from C.
+
+Who survives: the person's choice, then trust, pinned, importance, uses, the earliest, the smallest id. But
+a record that is stale itself survives only where none of its class is fresh, one that is expired or failing
+never does, and one of lower trust never takes the place of one of higher trust.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from enum import IntEnum
 
-from memory.model import Instant, Kind, Origin, State
+from memory.model import Edge, Instant, Kind, Origin, PairClass, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +53,161 @@ class PlanRow:
     """An open proposal would keep or replace it."""
     stale_before: bool = False
     """An earlier plan, at least a day ago, found it stale, and so did every plan since."""
+
+
+class Standing(IntEnum):
+    """How a record would fare without its duplicates; the lower, the better a survivor it is."""
+
+    FRESH = 0
+    """It stays, or is protected."""
+    STALE = 1
+    """Its need is too low, in this plan for the first time or not."""
+    LEAVING = 2
+    """Expired, or a procedure that fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """One record that another one makes superfluous."""
+
+    row: PlanRow
+    survivor: PlanRow
+    klass: PairClass
+    similarity: float | None
+    """Cosine; ``None`` where nothing was compared: the texts are the same but for stop words and marks."""
+
+
+def duplicates(
+    rows: Iterable[PlanRow],
+    edges: Iterable[Edge],
+    standing: Callable[[PlanRow], Standing],
+    stays: Callable[[PlanRow], bool],
+    chosen: Set[str],
+) -> list[Duplicate]:
+    """The superfluous ones of these active records, in no particular order.
+
+    ``stays``: a guard keeps it, whatever is found here. ``chosen``: ids that the person lets survive.
+    A survivor may be superfluous itself, because of a third record; see `memory.plan`.
+    """
+    found: list[Duplicate] = []
+    nodes: list[PlanRow] = []
+    for group in _classes(rows):
+        if len(group) == 1:
+            if standing(group[0]) is Standing.FRESH:
+                nodes.append(group[0])
+            continue
+        same = _of_class(group, standing, chosen)
+        found += same
+        gone = {one.row.id for one in same if not stays(one.row)}
+        nodes += [row for row in group if row.id not in gone and standing(row) is Standing.FRESH]
+    return found + _of_edges(nodes, edges, chosen, {one.row.id for one in found})
+
+
+def best(rows: Iterable[PlanRow], chosen: Set[str] = frozenset()) -> PlanRow:
+    """The one that should survive. Raises `ValueError` when there is none."""
+    return min(
+        rows,
+        key=lambda row: (
+            row.id not in chosen,
+            -row.trust,
+            not row.pinned,
+            -row.importance,
+            -(row.use_count + row.support),
+            row.recorded_at,
+            row.id,
+        ),
+    )
+
+
+def _classes(rows: Iterable[PlanRow]) -> list[list[PlanRow]]:
+    """Records of one kind with the same text. Equal content hashes imply equal norm hashes."""
+    by_text: defaultdict[tuple[Kind, str], list[PlanRow]] = defaultdict(list)
+    for row in rows:
+        by_text[row.kind, row.norm_hash or row.content_hash].append(row)
+    return list(by_text.values())
+
+
+def _of_class(
+    group: Sequence[PlanRow], standing: Callable[[PlanRow], Standing], chosen: Set[str]
+) -> list[Duplicate]:
+    found: list[Duplicate] = []
+    left = list(group)
+    picked = [row for row in left if row.id in chosen]
+    if picked:
+        survivor = best(picked, chosen)
+        return [_same_text(row, survivor) for row in left if row is not survivor]
+    for level in (Standing.FRESH, Standing.STALE):
+        candidates = [row for row in left if standing(row) is level]
+        if candidates:
+            survivor = best(candidates)
+            covered = [row for row in left if row.trust <= survivor.trust and row is not survivor]
+            found += [_same_text(row, survivor) for row in covered]
+            left = [row for row in left if row.trust > survivor.trust]
+    return found
+
+
+def _same_text(row: PlanRow, survivor: PlanRow) -> Duplicate:
+    equal = row.content_hash == survivor.content_hash
+    return Duplicate(row, survivor, PairClass.IDENTICAL, 1.0 if equal else None)
+
+
+def _of_edges(
+    nodes: Sequence[PlanRow], edges: Iterable[Edge], chosen: Set[str], known: Set[str]
+) -> list[Duplicate]:
+    by_num = {row.num: row for row in nodes}
+    links = _links(by_num, edges)
+    for same in _classes(nodes):
+        for row in same if len(same) > 1 else ():
+            for other in same:
+                if other is not row:
+                    links[row.num][other.num] = None
+    found: list[Duplicate] = []
+    for component in _components(links):
+        if any(len(links[num]) != len(component) - 1 for num in component):
+            continue
+        survivor = best((by_num[num] for num in component), chosen)
+        for num in component:
+            edge = links[num].get(survivor.num)
+            if edge is not None and by_num[num].id not in known:
+                found.append(Duplicate(by_num[num], survivor, edge.klass, edge.similarity))
+    return found
+
+
+_Links = defaultdict[int, dict[int, Edge | None]]
+"""Who is a duplicate of whom, both ways; no edge is needed between records with the same text."""
+_DUPLICATE_CLASSES = frozenset((PairClass.IDENTICAL, PairClass.REWORDING))
+
+
+def _links(by_num: Mapping[int, PlanRow], edges: Iterable[Edge]) -> _Links:
+    pairs: dict[tuple[int, int], Edge | None] = {}
+    for edge in edges:
+        a, b = by_num.get(edge.older), by_num.get(edge.newer)
+        if a is None or b is None or a is b or a.kind is not b.kind:
+            continue
+        pair = (a.num, b.num) if a.num < b.num else (b.num, a.num)
+        known = pairs.get(pair, edge)
+        if edge.klass not in _DUPLICATE_CLASSES or known is None:
+            pairs[pair] = None  # of two opinions about a pair, the careful one counts
+        else:
+            pairs[pair] = max(known, edge, key=lambda one: (one.similarity, one.klass.value))
+    links: _Links = defaultdict(dict)
+    for (a, b), edge in pairs.items():
+        if edge is not None:
+            links[a][b] = links[b][a] = edge
+    return links
+
+
+def _components(links: _Links) -> Iterable[list[int]]:
+    seen: set[int] = set()
+    for start in links:
+        if start in seen:
+            continue
+        seen.add(start)
+        component, todo = [start], [start]
+        while todo:
+            for num in links[todo.pop()]:
+                if num not in seen:
+                    seen.add(num)
+                    component.append(num)
+                    todo.append(num)
+        yield component
