@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from memory.api import MemoryPort
 from proxy.answer_model import HeldDetail, HeldList, SavingsView, WhatIf, WhatIfQuery
 from proxy.commands import Command, CommandResult
 from proxy.events import Event
@@ -36,6 +37,11 @@ class Station(Protocol):
     @property
     def attached(self) -> bool:
         """True when the station is another process, which goes on when this one leaves."""
+        ...
+
+    @property
+    def memory(self) -> MemoryPort:
+        """The memory beside this station. It raises `MemoryFault`, never `StationUnavailable`."""
         ...
 
     async def snapshot(self) -> Snapshot:

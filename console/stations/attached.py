@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from console.station import StationUnavailable
+from console.stations.no_memory import NoMemory
+from memory.api import MemoryPort
 from proxy.answer_model import HeldDetail, HeldList, SavingsView, WhatIf, WhatIfQuery
 from proxy.commands import Command, CommandResult
 from proxy.event_stream import EventFeed
@@ -52,8 +54,11 @@ class NoStation(StationUnavailable):
 class AttachedStation:
     """`console.station.Station` over a socket. Made by `connect`; close it with `aclose`."""
 
-    def __init__(self, connection: _Connection, welcome: Welcome) -> None:
+    def __init__(
+        self, connection: _Connection, welcome: Welcome, memory: MemoryPort | None = None
+    ) -> None:
         self._connection = connection
+        self._memory = memory if memory is not None else NoMemory()
         self._events_lock = asyncio.Lock()
         self._events_flow = False
         self.pid = welcome.pid
@@ -62,9 +67,16 @@ class AttachedStation:
 
     @classmethod
     async def connect(
-        cls, socket_path: Path, *, timeout_seconds: float = _CONNECT_SECONDS
+        cls,
+        socket_path: Path,
+        *,
+        memory: MemoryPort | None = None,
+        timeout_seconds: float = _CONNECT_SECONDS,
     ) -> AttachedStation:
-        """Open the operator channel. Raises `StationUnavailable` with what to do."""
+        """Open the operator channel. Raises `StationUnavailable` with what to do.
+
+        ``memory``: the memory beside that station; without it, requests to it fail.
+        """
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeout_seconds):
@@ -102,7 +114,7 @@ class AttachedStation:
                 f"process {welcome.pid}) speaks another version of the operator channel. "
                 "End it and start mms again, so that both are of the same version."
             )
-        return cls(connection, welcome)
+        return cls(connection, welcome, memory)
 
     async def __aenter__(self) -> AttachedStation:
         return self
@@ -122,6 +134,10 @@ class AttachedStation:
     @property
     def attached(self) -> bool:
         return True
+
+    @property
+    def memory(self) -> MemoryPort:
+        return self._memory
 
     async def snapshot(self) -> Snapshot:
         return await self._ask("snapshot", b"{}", Snapshot)

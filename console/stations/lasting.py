@@ -9,6 +9,8 @@ from pathlib import Path
 
 from console.station import StationUnavailable
 from console.stations.attached import AttachedStation
+from console.stations.no_memory import NoMemory
+from memory.api import MemoryPort
 from proxy.answer_model import HeldDetail, HeldList, SavingsView, WhatIf, WhatIfQuery
 from proxy.commands import Command, CommandResult
 from proxy.events import Event
@@ -25,14 +27,19 @@ from proxy.model import (
 class LastingStation:
     """`console.station.Station` over whatever station answers on a socket right now."""
 
-    def __init__(self, socket: Path) -> None:
+    def __init__(self, socket: Path, memory: MemoryPort | None = None) -> None:
         self._socket = socket
+        self._memory = memory if memory is not None else NoMemory()
         self._connected: AttachedStation | None = None
         self._connecting = asyncio.Lock()
 
     @property
     def attached(self) -> bool:
         return True
+
+    @property
+    def memory(self) -> MemoryPort:
+        return self._memory
 
     async def aclose(self) -> None:
         """Leave; the station goes on."""

@@ -16,6 +16,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
 from console.station import StationUnavailable
+from console.stations.no_memory import NoMemory
+from memory.api import MemoryPort
 from proxy.answer_model import HeldDetail, HeldList, SavingsView, WhatIf, WhatIfQuery
 from proxy.commands import Command, CommandResult
 from proxy.event_stream import DEFAULT_CAPACITY, EventQueue
@@ -44,13 +46,24 @@ _LEAVE_SECONDS = 1.0
 class LocalStation:
     """`console.station.Station` over an engine that runs in ``loop``, another thread's loop."""
 
-    def __init__(self, service: StationService, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        service: StationService,
+        loop: asyncio.AbstractEventLoop,
+        memory: MemoryPort | None = None,
+    ) -> None:
+        """``memory`` is asked in the screen's loop; without it, requests to it fail."""
         self._service = service
         self._loop = loop
+        self._memory = memory if memory is not None else NoMemory()
 
     @property
     def attached(self) -> bool:
         return False
+
+    @property
+    def memory(self) -> MemoryPort:
+        return self._memory
 
     async def snapshot(self) -> Snapshot:
         return await self._ask(self._service.snapshot())

@@ -29,6 +29,11 @@ GROUPS = (
     "held",
     "held_text",
     "what_if",
+    "memory",
+    "memory-deeds",
+    "memory-overview",
+    "memory-detail",
+    "memory-position",
 )
 """Of the workers that ask the station something."""
 

@@ -58,6 +58,7 @@ from proxy.model import (
 )
 from proxy.store.calls import matches
 from tests.support import sample_answers, sample_data
+from tests.support.fake_memory import FakeMemory
 from tests.support.sample_data import NOW
 
 __all__ = ["HOSTILE", "NOW", "FakeStation", "make_hostile"]
@@ -112,6 +113,7 @@ class FakeStation:
     def __init__(self, *, hostile: bool = False, attached: bool = False) -> None:
         self.attached: bool = attached
         self.unavailable: str = ""
+        self.memory: FakeMemory = FakeMemory(hostile=make_hostile if hostile else None)
         self.snapshot_value: Snapshot = sample_data.SNAPSHOT
         self.details: dict[str, UpstreamDetail] = dict(sample_data.DETAILS)
         self.records: tuple[CallRecord, ...] = sample_data.CALLS
@@ -140,6 +142,7 @@ class FakeStation:
     def empty(cls) -> FakeStation:
         """A station at its first start: no upstreams, hosts, calls or settings of its own."""
         station = cls()
+        station.memory = FakeMemory.empty()
         plain = station.snapshot_value
         station.snapshot_value = replace(
             plain,
