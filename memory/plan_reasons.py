@@ -19,7 +19,8 @@ from memory.model import (
     State,
 )
 from memory.plan_groups import Duplicate, PlanRow, Standing, duplicates
-from memory.retention import need, terms, upper_bound
+from memory.procedures import wilson_upper
+from memory.retention import need, terms
 
 
 def candidates(
@@ -125,7 +126,7 @@ class _Judge:
         if (
             row.kind is Kind.PROCEDURAL
             and outcomes >= self._policy.failed_min_outcomes
-            and upper_bound(row.successes, row.failures) < self._policy.failed_upper_bound
+            and wilson_upper(row.successes, row.failures) < self._policy.failed_upper_bound
         ):
             return Reason.LOW_PERFORMANCE
         return Reason.STALE if need(row, self._now) < self._policy.stale_need else None

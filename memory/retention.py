@@ -18,10 +18,11 @@ records well and its thresholds have a meaning in days, but it is no measured fr
 
 from __future__ import annotations
 
-from math import exp, expm1, log, log1p, sqrt
+from math import exp, expm1, log, log1p
 from typing import Protocol
 
 from memory.model import DAY, ForgettingPolicy, Instant, Kind, ScoreTerms
+from memory.procedures import wilson_upper
 
 STALE_NEED = ForgettingPolicy().stale_need
 LIFETIME_DAYS = {Kind.SEMANTIC: 548.0, Kind.EPISODIC: 122.0, Kind.PROCEDURAL: 365.0}
@@ -36,8 +37,6 @@ IMPORTANCE_FACTOR = 4.0
 """`IMPORTANCE_STEP` more importance makes an unused record last this many times longer."""
 SHORTEST_DAYS = 1.0 / 24
 """Ages below an hour count as one: a power law has no value at 0, and clocks may go backwards."""
-Z_95 = 1.959963984540054
-"""Of a two-sided interval of 95 %."""
 
 _LEAST_NEED = 1e-6
 _DIGITS = 6
@@ -76,7 +75,7 @@ def terms(usage: Usage, now: Instant) -> ScoreTerms:
     activation = _activation(usage, now)
     performance = None
     if usage.kind is Kind.PROCEDURAL:
-        performance = round(upper_bound(usage.successes, usage.failures), _DIGITS)
+        performance = round(wilson_upper(usage.successes, usage.failures), _DIGITS)
     return ScoreTerms(
         need=_need(usage.kind, activation, usage.importance),
         activation=round(activation, _DIGITS),
@@ -90,20 +89,6 @@ def terms(usage: Usage, now: Instant) -> ScoreTerms:
 def need(usage: Usage, now: Instant) -> float:
     """`ScoreTerms.need` alone, from 0.000001 to 0.999999."""
     return _need(usage.kind, _activation(usage, now), usage.importance)
-
-
-def upper_bound(successes: int, failures: int) -> float:
-    """The most that the success rate can plausibly be: upper end of Wilson's interval (Wilson 1927), 95 %.
-
-    1 without any outcome. Counts are 0 or more.
-    """
-    n = successes + failures
-    if n <= 0:
-        return 1.0
-    rate, z2 = successes / n, Z_95 * Z_95
-    middle = rate + z2 / (2 * n)
-    width = Z_95 * sqrt(rate * (1 - rate) / n + z2 / (4 * n * n))
-    return min(1.0, (middle + width) / (1 + z2 / n))
 
 
 def _need(kind: Kind, activation: float, importance: float) -> float:
