@@ -168,8 +168,10 @@ class AnswerCache:
     def invalidate(self, upstream: str) -> None:
         """Something was written to the upstream: forget its answers, also those on their way."""
         self._writes[upstream] = self._writes.get(upstream, 0) + 1
-        for key in list(self._by_upstream.get(upstream, ())):
-            self._drop(key)
+        keys = self._by_upstream.get(upstream)
+        if keys is not None:
+            for key in list(keys):
+                self._drop(key)
 
     def clear(self, upstream: str, tool: str) -> int:
         """Forget the answers of a tool, an upstream or all (empty names); how many there were."""

@@ -6,13 +6,13 @@ All of it runs on the engine's loop, in callbacks; a call costs no task.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from config.schema import ProxySettings
 from proxy import wire
 from proxy.answer_cache import AnswerCache, KeptAnswer
-from proxy.answer_rules import AnswerRules, rules_for
 from proxy.answers import AnswerRequest, Answers, ShapedAnswer
 from proxy.catalogue import Catalogue
 from proxy.exchange import Answer, Exchange, Failure, FailureKind, call_outcome
@@ -21,11 +21,11 @@ from proxy.host_lists import KINDS, HostLists
 from proxy.listing import error_text
 from proxy.model import Outcome, RunningCall
 from proxy.own_tools import CallRecorder, OwnTools, sees_own_tools
-from proxy.query import strip_context_query
+from proxy.query import CONTEXT_QUERY, strip_context_query
 from proxy.recorder import CallObservation
 from proxy.session import HostSession
 from proxy.shared_answers import SharedAnswers
-from proxy.tool_traits import NO_TRAITS, ToolTraits, traits_by_name
+from proxy.tool_routes import ToolRoute, ToolRoutes
 from proxy.upstream import Upstream
 
 _NOT_HERE = frozenset(
@@ -33,6 +33,11 @@ _NOT_HERE = frozenset(
     for code in (wire.METHOD_NOT_FOUND, wire.INVALID_PARAMS, wire.RESOURCE_NOT_FOUND)
 )
 """Refusals after which the next upstream may be asked: nothing was done."""
+_RECORDED = frozenset(("tools/call", "resources/read", "prompts/get"))
+_CONTEXT_QUERY = CONTEXT_QUERY.encode()
+
+NextOne = Callable[[wire.Members], bool]
+"""Asks another upstream after this refusal; false when there is none."""
 
 
 class RouterRecorder(CallRecorder, Protocol):
@@ -64,8 +69,7 @@ class Router:
         self._answers = answers
         self._own_tools: OwnTools | None = None
         self._shared = SharedAnswers(AnswerCache(0) if answers is None else answers.cache)
-        self._rules: dict[tuple[str, str], AnswerRules] = {}
-        self._traits: dict[str, Mapping[str, ToolTraits]] = {}
+        self._routes = ToolRoutes(settings, self.upstreams)
         self._lists = HostLists(
             settings, self.upstreams, self.sessions, looks_secret, recorder.tool_list_sent
         )
@@ -84,8 +88,7 @@ class Router:
 
     def rebuild(self) -> frozenset[str]:
         """Derive the catalogue anew; returns the kinds of lists that changed."""
-        self._rules.clear()
-        self._traits.clear()
+        self._routes.clear()
         return self._lists.rebuild()
 
     def announce(self, changed: frozenset[str], said: frozenset[str] = frozenset()) -> None:
@@ -149,50 +152,56 @@ class Router:
         if name is None:
             session.refuse(id, wire.INVALID_PARAMS, "tools/call needs the name of a tool")
             return
-        if name in self.catalogue.own and self._own_tools is not None:
+        catalogue = self._lists.catalogue
+        if name in catalogue.own_tools and self._own_tools is not None:
             self._own_tools.call(session, id, name, params)
             return
-        target = self.catalogue.find_tool(name)
-        upstream = None if target is None else self.upstreams.get(target[0])
-        if target is None or upstream is None:
-            reason = self.catalogue.withheld_reason(name)
+        route = self._routes.find(catalogue, name)
+        if route is None:
+            reason = catalogue.withheld_reason(name)
             text = f"Unknown tool: {name}" if reason is None else f"{name} is withheld: {reason}"
             session.refuse(id, wire.INVALID_PARAMS, text)
             return
-        params["name"] = wire.raw(target[1])
+        params["name"] = route.name
         if self._answers is None:
             arguments = bytes(params.get("arguments", b""))
-            self._send(session, id, "tools/call", params, upstream, target[1], arguments=arguments)
+            self._send(
+                session, id, "tools/call", params, route.upstream, route.tool, arguments=arguments
+            )
         else:
-            self._call_shaped(session, id, params, upstream, target[1], self._answers)
+            self._call_shaped(session, id, params, route, self._answers)
 
     def _call_shaped(
         self,
         session: HostSession,
         id: wire.Raw,
         params: wire.Members,
-        upstream: Upstream,
-        tool: str,
+        route: ToolRoute,
         answers: Answers,
     ) -> None:
         """Call a tool whose answer goes through cache and pipeline."""
-        traits = self._traits_of(upstream, tool)
         query = ""
-        if not traits.declares_context_query:
-            params, query = strip_context_query(params)
         arguments = bytes(params.get("arguments", b""))
-        call = self._open(session, id, "tools/call", params, upstream, tool, arguments)
+        if _CONTEXT_QUERY in arguments and not route.traits.declares_context_query:
+            params, query = strip_context_query(params)
+            arguments = bytes(params.get("arguments", b""))
+        call = self._open(session, id, "tools/call", params, route.upstream, route.tool, arguments)
         if call is None:
             return
-        call.rules = self._rules_of(upstream, tool)
-        call.traits = traits
+        call.rules = route.rules
+        call.traits = route.traits
         call.query = query
-        answers.called(session.id, arguments)
-        admitted = self._shared.admit(call, time.monotonic())
-        if isinstance(admitted, KeptAnswer):
-            call.exchange.finish({"result": wire.Raw(admitted.body)})
-        elif admitted:
+        if not route.shares:
+            self._shared.begun(call)
             self._submit(call)
+        else:
+            admitted = self._shared.admit(call, call.exchange.started)
+            if isinstance(admitted, KeptAnswer):
+                call.exchange.finish({"result": wire.Raw(admitted.body)})
+            elif admitted:
+                self._submit(call)
+        # Once it is on its way: only answers look at this, and those come in later callbacks.
+        answers.called(session.id, arguments)
 
     def _get_prompt(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
         name = wire.string(params, "name")
@@ -261,7 +270,7 @@ class Router:
         label: str,
         *,
         arguments: bytes = b"",
-        next_one: Callable[[wire.Members], bool] | None = None,
+        next_one: NextOne | None = None,
     ) -> None:
         call = self._open(session, id, method, params, upstream, label, arguments, next_one)
         if call is not None:
@@ -281,49 +290,37 @@ class Router:
         upstream: Upstream,
         label: str,
         arguments: bytes,
-        next_one: Callable[[wire.Members], bool] | None = None,
+        next_one: NextOne | None = None,
     ) -> HostCall | None:
         """Note a request as under way, before it is sent. ``None``: it was refused."""
         now = time.monotonic()
         limits = upstream.limits
-        about = bytes(id)
-        if (session.id, about) in self.calls:
+        key = (session.id, bytes(id))
+        if key in self.calls:
             session.refuse(id, wire.INVALID_REQUEST, "a request with this id is under way already")
             return None
-
-        def finish(answer: Answer) -> None:
-            if self.calls.pop((session.id, about), None) is None:
-                return
-            if not isinstance(answer, Failure) and "error" in answer and next_one is not None:
-                if not next_one(answer):
-                    self._finish(call, answer)
-                return
-            self._finish(call, answer)
-
-        def progressed(report: wire.Members) -> None:
-            frame = wire.notification("notifications/progress", wire.Raw(wire.encode(report)))
-            session.send(frame, about)
-
         token = None
         if params is not None and "_meta" in params and bytes(params["_meta"])[:1] == b"{":
             token = wire.members_of(params["_meta"]).get("progressToken")
+        call_id = self._recorder.next_call_id()
         exchange = Exchange(
             method,
             params,
-            finish,
+            # Not the call itself: every call would be a cycle, for the garbage collector to find.
+            partial(self._answered, key, call_id, next_one),
             now,
             now + limits.call_timeout,
             now + limits.call_timeout_max,
             limits.call_timeout,
             session.id,
             token,
-            progressed,
+            None if token is None else partial(_pass_progress_on, session, key[1]),
         )
-        recorded = method in ("tools/call", "resources/read", "prompts/get")
+        recorded = method in _RECORDED
         if recorded and params is not None and method != "tools/call":
             arguments = wire.encode(params)
         call = HostCall(
-            self._recorder.next_call_id(),
+            call_id,
             session,
             id,
             upstream,
@@ -333,17 +330,31 @@ class Router:
             arguments,
             exchange,
         )
-        self.calls[session.id, about] = call
-        if call.recorded:
+        self.calls[key] = call
+        if recorded:
             session.calls += 1
         return call
+
+    def _answered(
+        self, key: tuple[int, bytes], call_id: int, next_one: NextOne | None, answer: Answer
+    ) -> None:
+        call = self.calls.get(key)
+        if call is None or call.id != call_id:
+            return
+        del self.calls[key]
+        if next_one is not None and not isinstance(answer, Failure) and "error" in answer:
+            if not next_one(answer):
+                self._finish(call, answer)
+            return
+        self._finish(call, answer)
 
     def _finish(self, call: HostCall, answer: Answer) -> None:
         """The upstream has answered, or will not: shape the answer if need be, then send it."""
         rules, answers = call.rules, self._answers
-        for follower in self._shared.answered(call, answer, time.monotonic()):
-            copy = answer if isinstance(answer, Failure) else dict(answer)
-            follower.exchange.finish(copy)
+        if call.writes or call.shared_as is not None:
+            for follower in self._shared.answered(call, answer, time.monotonic()):
+                copy = answer if isinstance(answer, Failure) else dict(answer)
+                follower.exchange.finish(copy)
         if (
             isinstance(answer, Failure)
             or rules is None
@@ -363,7 +374,7 @@ class Router:
             bytes(answer["result"]),
             rules,
             call.traits.output_schema,
-            bool(self.catalogue.own) and sees_own_tools(call.session),
+            bool(self._lists.catalogue.own_tools) and sees_own_tools(call.session),
         )
         answers.spawn(self._shape(call, answer, request, answers))
 
@@ -475,22 +486,14 @@ class Router:
             self._submit(successor)
         call.upstream.cancel(call.exchange, note)
 
-    def _rules_of(self, upstream: Upstream, tool: str) -> AnswerRules:
-        """Worked out once per tool, until the settings change."""
-        key = (upstream.name, tool)
-        if key not in self._rules:
-            self._rules[key] = rules_for(self._settings(), upstream.settings, tool)
-        return self._rules[key]
-
-    def _traits_of(self, upstream: Upstream, tool: str) -> ToolTraits:
-        """From what the upstream itself listed."""
-        if upstream.name not in self._traits:
-            self._traits[upstream.name] = traits_by_name(upstream.offer.tools)
-        return self._traits[upstream.name].get(tool, NO_TRAITS)
-
     def running(self) -> tuple[RunningCall, ...]:
         """Calls that wait for an answer, oldest first."""
         return tuple(
             RunningCall(call.id, call.started_at, call.session.name, call.upstream.name, call.label)
             for call in self.calls.values()
         )
+
+
+def _pass_progress_on(session: HostSession, about: bytes, report: wire.Members) -> None:
+    frame = wire.notification("notifications/progress", wire.Raw(wire.encode(report)))
+    session.send(frame, about)

@@ -175,11 +175,12 @@ class HostSession:
         if method is None:
             raise wire.MalformedMessage("the method is not a text")
         params = None
-        if "params" in message and bytes(message["params"]) != b"null":
-            if bytes(message["params"])[:1] != b"{":
+        given = bytes(message["params"]) if "params" in message else b"null"
+        if given != b"null":
+            if given[:1] != b"{":
                 self._refuse_params(message)
                 return
-            params = wire.members_of(message["params"])
+            params = wire.parse(given)
         if kind is wire.MessageKind.REQUEST:
             self._request(message["id"], method, params)
         else:

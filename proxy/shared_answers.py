@@ -6,7 +6,7 @@ its upstream old, from its beginning to its end.
 
 from __future__ import annotations
 
-from proxy.answer_cache import AnswerCache, Flights, KeptAnswer, cache_key, is_writing
+from proxy.answer_cache import AnswerCache, Flights, KeptAnswer, cache_key
 from proxy.exchange import Answer, Failure
 from proxy.host_calls import HostCall, is_tool_error
 
@@ -20,14 +20,17 @@ class SharedAnswers:
         self.cache = cache
         self._flights: Flights[HostCall] = Flights()
 
+    def begun(self, call: HostCall) -> None:
+        """A call begins whose answer is not shared. It has to ask."""
+        call.writes = call.traits.writes
+        if call.writes:
+            self.cache.invalidate(call.upstream.name)
+
     def admit(self, call: HostCall, now: float) -> KeptAnswer | bool:
-        """A call begins. True: it has to ask; False: it waits for an identical one's answer."""
-        assert call.rules is not None
-        if not self.cache.eligible(call.rules.cache_policy, call.traits.annotations):
-            call.writes = is_writing(call.traits.annotations)
-            if call.writes:
-                self.cache.invalidate(call.upstream.name)
-            return True
+        """A call begins whose answer may be shared.
+
+        True: it has to ask; False: it waits for an identical one's answer.
+        """
         key = cache_key(call.upstream.name, call.label, call.arguments)
         kept = self.cache.get(key, now)
         if kept is not None:

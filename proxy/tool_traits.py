@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from proxy import wire
+from proxy.answer_cache import is_writing
 from proxy.query import CONTEXT_QUERY
 
 
@@ -18,6 +19,8 @@ class ToolTraits:
     output_schema: bytes = b""
     declares_context_query: bool = False
     """The upstream itself wants an argument of that name: it is not ours to take out."""
+    writes: bool = True
+    """It does not say that it only reads: a call may change what other tools of the server answer."""
 
 
 NO_TRAITS = ToolTraits()
@@ -45,8 +48,10 @@ def traits_of(definition: bytes) -> ToolTraits:
         names = wire.members_of(properties) if properties is not None else {}
     except wire.MalformedMessage:
         return NO_TRAITS
+    annotations = bytes(members.get("annotations", b""))
     return ToolTraits(
-        bytes(members.get("annotations", b"")),
+        annotations,
         bytes(members.get("outputSchema", b"")),
         CONTEXT_QUERY in names,
+        is_writing(annotations),
     )
