@@ -185,6 +185,42 @@ class GetRecord(Request[RecordDetail]):
 
 
 @dataclass(frozen=True, slots=True)
+class ProcedureHit:
+    """A procedure for a task; see `memory.procedures`."""
+
+    record: Record
+    similarity: float
+    wilson_score: float
+    """Lower bound of the success rate (95 %); 0 without outcomes."""
+    combined_score: float
+    """The order follows it."""
+    lower: float
+    upper: float
+    """Bounds of the success rate as the ranking sees it."""
+    explore: bool
+    """It is worth a try to learn more about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedProcedures:
+    """Procedures for a task, best first."""
+
+    items: tuple[ProcedureHit, ...]
+    degraded: str = ""
+    """Why only words were compared, a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class BestProcedures(Request[RankedProcedures]):
+    """Procedures that fit a task and have worked, or that are worth a try."""
+
+    task: str
+    space: str = DEFAULT_SPACE
+    top_k: int = 3
+    """1 to 100."""
+
+
+@dataclass(frozen=True, slots=True)
 class KindCount:
     """How many records of a kind are in a state."""
 

@@ -1,0 +1,5 @@
+"""The process that owns a memory, and its client.
+
+`wire` is the form of what goes over the socket, `server` answers it, `child` is the process around the
+server, `program` the command that starts it, and `client` the port that everybody else uses.
+"""

@@ -1,0 +1,1 @@
+"""The twelve tools by which agents use the memory: their definitions, and what a call does."""
