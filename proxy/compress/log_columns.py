@@ -7,12 +7,9 @@ them tell it by a sample. Nothing here looks at a line by itself, but for those 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from itertools import repeat
-
-from proxy.compress.word_search import containing
+from dataclasses import dataclass
 
 HEXADECIMAL = b"0123456789abcdefABCDEF \t\r"
 DELIMITERS = bytes(32 if byte in b" \t=:,;()[]{}\"'/|<>-\r\n" else byte for byte in range(256))
@@ -24,17 +21,13 @@ _UNITS = b"ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ%"
 """Letters that may follow a number without making it something else than a number."""
 _MEASURED = 128
 """Numbers of a sample that tell what is usual."""
-_MOST_COLUMNS = 160
+MOST_COLUMNS = 160
 _SPREADS = 8.0
 """A number this many spreads off the median is unusual. The spread is that of a normal distribution."""
 _USUAL = 12
 """Values in a sample of a column that are few in any case."""
 _PER_COLUMN = 3
 """Unusual lines that one column may name."""
-_FREE = 4
-"""In a column with one unknown word in so many or fewer, words of their own are not strange."""
-_STRANGE_SHARE = 16
-"""In a column in which more than one of so many lines has a word of its own, that is not strange."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,89 +40,7 @@ class Unusual:
     for numbers that are far from the others."""
 
 
-@dataclass(slots=True)
-class Survey:
-    """What the columns of lines that hardly repeat tell. Filled template by template."""
-
-    known: AbstractSet[bytes]
-    """Words that several lines of a sample have."""
-    wanted: Sequence[bytes]
-    """In lower case; lines with a word that contains one of these are to be found."""
-    unusual: list[Unusual] = field(default_factory=list[Unusual])
-    _own: dict[bytes, int] = field(default_factory=dict[bytes, int])
-    """A word that is not known, and its line; -1 when it stands in several."""
-    _found: list[int] = field(default_factory=list[int])
-    """Lines with a wanted word in a column in which words are not shared."""
-    _shared: list[tuple[AbstractSet[bytes], Sequence[bytes], Sequence[int]]] = field(
-        default_factory=list[tuple[AbstractSet[bytes], Sequence[bytes], Sequence[int]]]
-    )
-    """Columns with their values and lines."""
-
-    def add(self, words: Sequence[Sequence[bytes]], rows: Sequence[int]) -> None:
-        """The lines of one template: equally many words each."""
-        if len(rows) < LEAST_MEMBERS or len(words[0]) > _MOST_COLUMNS:
-            for line, row in zip(words, rows, strict=True):
-                values = set(line)
-                self._shared.append((values, line, (row,) * len(line)))
-                self._note_own(_strange(values - self.known), line, repeat(row))
-            return
-        far: dict[int, float] = {}
-        for column in zip(*words, strict=True):
-            self._column(column, rows, far)
-        self.unusual += _sorted(far, (rows[0], rows[-1]))
-
-    def strange(self, most: int) -> list[int]:
-        """Lines with words that no other line has, where that is not usual; the strangest first."""
-        counts = Counter(row for row in self._own.values() if row >= 0)
-        return sorted(counts, key=lambda row: (-counts[row], row))[:most]
-
-    def suspects(self) -> list[int]:
-        """Lines with a wanted word, in order."""
-        vocabulary = list(set[bytes]().union(*[values for values, _, _ in self._shared]))
-        wanted = {vocabulary[number] for number in containing(vocabulary, self.wanted)}
-        found = set(self._found)
-        for values, column, rows in self._shared:
-            if not wanted.isdisjoint(values):
-                found.update(
-                    [row for word, row in zip(column, rows, strict=True) if word in wanted]
-                )
-        return sorted(found)
-
-    def _column(self, column: Sequence[bytes], rows: Sequence[int], far: dict[int, float]) -> None:
-        count = len(column)
-        if column[0] == column[-1] and column.count(column[0]) == count:
-            self._shared.append(({column[0]}, column, rows))
-            return
-        sample = column[:: -(-count // SAMPLE)]
-        few = len(set(sample)) <= max(_USUAL, len(sample) // 16)
-        if few:
-            counts = Counter(column)
-            values: AbstractSet[bytes] = counts.keys()
-            if not _look_at_words(column, counts, rows, far):
-                _look_at_numbers(column, sample, rows, far)
-        elif _look_at_numbers(column, sample, rows, far):
-            return
-        elif sum(map(self.known.__contains__, sample)) * _FREE < len(sample) * (_FREE - 1):
-            self._found += [rows[at] for at in containing(column, self.wanted)]
-            return
-        else:
-            values = set(column)
-        self._shared.append((values, column, rows))
-        own = _strange(values - self.known)
-        if len(own) * _STRANGE_SHARE <= count:
-            self._note_own(own, column, rows)
-
-    def _note_own(
-        self, own: AbstractSet[bytes], words: Sequence[bytes], rows: Iterable[int]
-    ) -> None:
-        if not own:
-            return
-        for word, row in zip(words, rows, strict=False):
-            if word in own:
-                self._own[word] = -1 if word in self._own else row
-
-
-def _strange(words: AbstractSet[bytes]) -> set[bytes]:
+def telling_words(words: AbstractSet[bytes]) -> set[bytes]:
     """The ones that are words, and not numbers, ids or signs."""
     return {
         word
@@ -150,13 +61,13 @@ def unusual(lines: Sequence[bytes], members: Sequence[int]) -> list[Unusual]:
     if odd or len(lines[members[0]].translate(DELIMITERS).split()) != width:
         rows, cells, width, outside = _aligned(joined, members)
         found = dict.fromkeys(outside, 1 - 1 / len(members))
-    if len(rows) >= LEAST_MEMBERS and width <= _MOST_COLUMNS:
+    if len(rows) >= LEAST_MEMBERS and width <= MOST_COLUMNS:
         for number in range(width):
             _look(cells[number::width], rows, found)
-    return _sorted(found, (members[0], members[-1], rows[0], rows[-1]))
+    return sort_unusual(found, (members[0], members[-1], rows[0], rows[-1]))
 
 
-def _sorted(found: dict[int, float], ends: Sequence[int]) -> list[Unusual]:
+def sort_unusual(found: dict[int, float], ends: Sequence[int]) -> list[Unusual]:
     """Without the ends: they are shown anyway; and where a clock's digits change, they look unusual."""
     return sorted(
         (Unusual(line, surprise) for line, surprise in found.items() if line not in ends),
@@ -187,12 +98,17 @@ def _look(column: Sequence[bytes], rows: Sequence[int], found: dict[int, float])
     if column[0] == column[-1] and column.count(column[0]) == count:
         return
     sample = column[:: -(-count // SAMPLE)]
-    few = len(set(sample)) <= max(_USUAL, len(sample) // 16)
-    if not (few and _look_at_words(column, Counter(column), rows, found)):
-        _look_at_numbers(column, sample, rows, found)
+    is_few = len(set(sample)) <= few(sample)
+    if not (is_few and look_at_words(column, Counter(column), rows, found)):
+        look_at_numbers(column, sample, rows, found)
 
 
-def _look_at_words(
+def few(sample: Sequence[bytes]) -> int:
+    """So many different values of a column's sample are few."""
+    return max(_USUAL, len(sample) // 16)
+
+
+def look_at_words(
     column: Sequence[bytes], counts: Counter[bytes], rows: Sequence[int], found: dict[int, float]
 ) -> bool:
     """Note the rows with one of the few rare values; whether there is nothing more to look for."""
@@ -205,17 +121,16 @@ def _look_at_words(
     return len(rare) == 0
 
 
-def _look_at_numbers(
+def look_at_numbers(
     column: Sequence[bytes], sample: Sequence[bytes], rows: Sequence[int], found: dict[int, float]
 ) -> bool:
     """Note the rows whose number is far from the others; whether the column has nothing but numbers."""
+    usual = usual_numbers(sample)
+    if usual is None:
+        return False
     count = len(column)
+    median, spread = usual
     try:
-        known = sorted(_numbers(sample[:: -(-len(sample) // _MEASURED)]))
-        median = known[len(known) // 2]
-        spread = sorted([abs(value - median) for value in known])[len(known) // 2] * 1.4826
-        if not 0 < spread < 1e300:
-            return False
         lowest, highest = median - _SPREADS * spread, median + _SPREADS * spread
         # Letters stand behind their number in the sample; elsewhere they may not, and are dropped.
         bare = column
@@ -237,6 +152,17 @@ def _look_at_numbers(
     for at in far[:_PER_COLUMN]:
         _note(found, rows[at], 1 + min(1.0, abs(numbers[at] - median) / spread / 1000))
     return True
+
+
+def usual_numbers(sample: Sequence[bytes]) -> tuple[float, float] | None:
+    """Median and spread of numbers; ``None`` where not all are numbers, or nothing is usual in them."""
+    try:
+        known = sorted(_numbers(sample[:: -(-len(sample) // _MEASURED)]))
+        median = known[len(known) // 2]
+        spread = sorted([abs(value - median) for value in known])[len(known) // 2] * 1.4826
+    except (ValueError, OverflowError):
+        return None
+    return (median, spread) if 0 < spread < 1e300 else None
 
 
 def _digits(values: Sequence[bytes]) -> float:
