@@ -1,0 +1,349 @@
+"""Storing and changing records: journal, projection, text, words and outbox in one go. Imports SQLAlchemy."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import bindparam, delete, func, insert, literal, select, update
+
+from memory.errors import FaultCode, MemoryFault
+from memory.ids import RANDOM_BYTES, new_id
+from memory.model import SECOND, MemoryText, Record, State
+from memory.store.journal import (
+    EDITED,
+    LINK,
+    LINKED,
+    OUTCOME,
+    RECORD,
+    SEEN_AGAIN,
+    STORED,
+    UNLINKED,
+    Json,
+    canonical,
+    text_digest,
+    text_values,
+)
+from memory.store.recording import Recording
+from memory.store.rows import NewRecord, RecordPatch, ids_of, new_values, stored
+from memory.store.tables import (
+    credited_uses,
+    edges,
+    models,
+    outbox,
+    outcomes,
+    records,
+    request_keys,
+    run_records,
+    supporters,
+    texts,
+    vectors,
+)
+from memory.text import index_text
+
+_LAST_NUM = select(func.coalesce(func.max(records.c.num), 0))
+_INSERT_RECORD = insert(records)
+_INSERT_TEXT = insert(texts)
+_INSERT_KEY = insert(request_keys)
+_INSERT_SUPPORTER = insert(supporters)
+_INSERT_CREDIT = insert(credited_uses)
+_INSERT_OUTCOME = insert(outcomes)
+_INSERT_RUN_RECORD = insert(run_records)
+_DROP_RUN_RECORD = delete(run_records).where(
+    run_records.c.run_id == bindparam("b_run"), run_records.c.record_id == bindparam("b_record")
+)
+_ENQUEUE = insert(outbox).from_select(
+    ["model_id", "num"], select(models.c.id, bindparam("num", type_=records.c.num.type))
+)
+_UPDATE = update(records).where(records.c.num == bindparam("b_num"))
+_SUPPORTER = select(literal(1)).where(
+    supporters.c.record_id == bindparam("record_id"),
+    supporters.c.actor == bindparam("actor"),
+    supporters.c.session == bindparam("session"),
+)
+_CREDIT = select(literal(1)).where(
+    credited_uses.c.record_id == bindparam("record_id"),
+    credited_uses.c.session == bindparam("session"),
+    credited_uses.c.day == bindparam("day"),
+)
+_OUTCOME_KEY = select(literal(1)).where(
+    outcomes.c.record_id == bindparam("record_id"), outcomes.c.key == bindparam("key")
+)
+_SEEN_AGAIN = (
+    _UPDATE.values(support=records.c.support + 1).returning(records.c.support)
+)  # fmt: skip
+_USE = _UPDATE.values(
+    use_count=records.c.use_count + 1,
+    first_used=func.coalesce(records.c.first_used, bindparam("b_at")),
+    last_used=bindparam("b_at"),
+).returning(records.c.use_count, records.c.first_used, records.c.last_used)
+_SUCCESS = _UPDATE.values(successes=records.c.successes + 1).returning(records.c.successes)
+_FAILURE = _UPDATE.values(failures=records.c.failures + 1).returning(records.c.failures)
+_LINKS = select(records.c.num, records.c.superseded_by, records.c.supersedes).where(
+    records.c.id == bindparam("id")
+)
+_BODY = select(texts.c.body).where(
+    texts.c.record_id == bindparam("id"), texts.c.digest == bindparam("digest")
+)
+_DROP_VECTORS = delete(vectors).where(vectors.c.num == bindparam("b_num"))
+_DROP_EDGES = delete(edges).where(
+    (edges.c.older == bindparam("b_num")) | (edges.c.newer == bindparam("b_num"))
+)
+SUPERSEDES = "supersedes"
+_DAY_SECONDS = 86_400
+
+
+class RecordWriting(Recording):
+    """Changes of records."""
+
+    def keyed(self, key: str) -> Record | None:
+        """The record that was stored in this space with this idempotency key."""
+        return self.keyed_in(self.space, key)
+
+    def add(self, new: NewRecord) -> Record:
+        """Store a record in this space. Raises ``INVALID`` when its id or key is used already."""
+        if new.recorded_at is not None and new.recorded_at > self.at:
+            raise MemoryFault(FaultCode.INVALID, "recorded_at is in the future.")
+        id = new.id or new_id(self.at, os.urandom(RANDOM_BYTES))
+        num = int(self._connection.execute(_LAST_NUM).scalar_one()) + 1
+        digest = self._keep_text(id, new.text, new.content_hash, new.norm_hash)
+        values = new_values(
+            new, id=id, num=num, digest=digest, space=self.space, at=self.at, actor=self.actor
+        )
+        seq = self._journal(STORED, RECORD, id, new.version, values)
+        self._connection.execute(
+            _INSERT_RECORD,
+            {
+                **stored(values),
+                "version": new.version,
+                "content_hash": new.content_hash,
+                "norm_hash": new.norm_hash,
+                "changed_at": self.at,
+                "changed_seq": seq,
+            },
+        )
+        self._words.put(self._connection, num, index_text(new.text))
+        self._connection.execute(_ENQUEUE, {"num": num})
+        self._support(id)
+        if new.key:
+            values = {"space": self.space, "key": new.key, "record_id": id}
+            self._connection.execute(_INSERT_KEY, values)
+        return self._still(id)
+
+    def change(
+        self,
+        id: str,
+        action: str,
+        patch: RecordPatch,
+        expected_version: int | None = None,
+        run_id: str = "",
+    ) -> Record:
+        """Set fields of a record; always a new version. ``action``: a past participle for the journal.
+
+        ``run_id`` notes that the run did it, for `Reading.run_records`. Raises ``STALE`` when the record
+        is not at ``expected_version``, ``REFUSED`` for an expunged one, and ``NOT_FOUND``.
+        """
+        standing = self._standing(id, expected_version)
+        if standing.state is State.EXPUNGED or patch.state is State.EXPUNGED:
+            raise MemoryFault(
+                FaultCode.REFUSED, f"{id}: only `expunge` erases, and nothing undoes it."
+            )
+        values = patch.values()
+        state = values.get("state")
+        if state is not None and state != standing.state.value:
+            values.setdefault("state_at", self.at)
+        self._set(standing.num, id, action, standing.version + 1, values, run_id)
+        if run_id:
+            self._connection.execute(_DROP_RUN_RECORD, {"b_run": run_id, "b_record": id})
+            self._connection.execute(
+                _INSERT_RUN_RECORD,
+                {"run_id": run_id, "record_id": id, "version": standing.version + 1},
+            )
+        return self._still(id)
+
+    def edit_text(
+        self,
+        id: str,
+        text: MemoryText,
+        content_hash: str,
+        norm_hash: str,
+        expected_version: int | None = None,
+    ) -> Record:
+        """Another text; the one before stays readable by `Reading.text_at`.
+
+        Vectors and neighbours of the record go, unless only its note changed. Faults as `change`.
+        """
+        standing = self._standing(id, expected_version)
+        if standing.state is State.EXPUNGED:
+            raise MemoryFault(FaultCode.REFUSED, f"{id} was erased.")
+        before = self.text_at(id, standing.digest) or MemoryText("")
+        digest = self._keep_text(id, text, content_hash, norm_hash)
+        self._set(
+            standing.num,
+            id,
+            EDITED,
+            standing.version + 1,
+            {"digest": digest},
+            unjournaled={"content_hash": content_hash, "norm_hash": norm_hash},
+        )
+        self._words.put(self._connection, standing.num, index_text(text))
+        if replace(before, note="") != replace(text, note=""):
+            self.drop_edges(standing.num)
+            self.delete_vectors(standing.num)
+            self._connection.execute(_ENQUEUE, {"num": standing.num})
+        return self._still(id)
+
+    def link(self, older_id: str, newer_id: str, type: str = SUPERSEDES) -> None:
+        """Note that ``newer_id`` supersedes ``older_id``. No new version; again: nothing."""
+        self._link(LINKED, older_id, newer_id, type)
+
+    def unlink(self, older_id: str, newer_id: str, type: str = SUPERSEDES) -> None:
+        """Take a link back; no link: nothing."""
+        self._link(UNLINKED, older_id, newer_id, type)
+
+    def repeat(self, id: str, note: str = "") -> bool:
+        """Its text was stored again: support +1, once per actor and session. Whether it counted."""
+        standing = self._standing(id)
+        if not self._support(id):
+            return False
+        row = self._connection.execute(_SEEN_AGAIN, {"b_num": standing.num}).one()
+        patch = {"support": row.support, "by_session": self.actor.session, "note": note}
+        self._journal(SEEN_AGAIN, RECORD, id, standing.version, patch)
+        return True
+
+    def outcome(self, id: str, success: bool, key: str = "", note: str = "") -> bool:
+        """A use of the record and how it went. False, and nothing is done, for a ``key`` used before.
+
+        The note is not part of the journal, so that `expunge` can erase it.
+        """
+        standing = self._standing(id)
+        if key and self._is(_OUTCOME_KEY, record_id=id, key=key):
+            return False
+        patch = self._use(standing.num)
+        if success:
+            patch["successes"] = self._connection.execute(
+                _SUCCESS, {"b_num": standing.num}
+            ).scalar_one()
+        else:
+            patch["failures"] = self._connection.execute(
+                _FAILURE, {"b_num": standing.num}
+            ).scalar_one()
+        patch |= {"success": success, "key": key, "by_session": self.actor.session}
+        seq = self._journal(
+            "succeeded" if success else "failed", OUTCOME, id, standing.version, patch
+        )
+        self._connection.execute(
+            _INSERT_OUTCOME,
+            {
+                "seq": seq,
+                "record_id": id,
+                "version": standing.version,
+                "key": key or None,
+                "success": success,
+                "at": self.at,
+                "actor": self.actor.name,
+                "note": note,
+            },
+        )
+        return True
+
+    def credit(self, id: str, source: str) -> bool:
+        """A use that counts, at most one per record, session and UTC day. Whether it counted."""
+        standing = self._standing(id)
+        session = self.actor.session or self.actor.name
+        day = self.at // SECOND // _DAY_SECONDS
+        if self._is(_CREDIT, record_id=id, session=session, day=day):
+            return False
+        values = {"record_id": id, "session": session, "day": day, "source": source}
+        self._connection.execute(_INSERT_CREDIT, values)
+        patch = {**self._use(standing.num), "source": source, "by_session": session}
+        self._journal("credited", RECORD, id, standing.version, patch)
+        return True
+
+    def delete_vectors(self, num: int) -> None:
+        """Delete a record's vectors of all models, and take it off the outbox."""
+        self._connection.execute(_DROP_VECTORS, {"b_num": num})
+        self._off_outbox(num)
+
+    def drop_edges(self, num: int) -> None:
+        """Forget a record's neighbours."""
+        self._connection.execute(_DROP_EDGES, {"b_num": num})
+
+    def _keep_text(self, id: str, text: MemoryText, content_hash: str, norm_hash: str) -> str:
+        body, salt = canonical(text_values(text)), secrets.token_hex(16)
+        digest = text_digest(salt, body)
+        self._connection.execute(
+            _INSERT_TEXT,
+            {
+                "record_id": id,
+                "digest": digest,
+                "salt": salt,
+                "body": body,
+                "content_hash": content_hash,
+                "norm_hash": norm_hash,
+            },
+        )
+        return digest
+
+    def _set(
+        self,
+        num: int,
+        id: str,
+        action: str,
+        version: int,
+        values: dict[str, Json],
+        run_id: str = "",
+        unjournaled: dict[str, Any] | None = None,
+    ) -> int:
+        """Journal and project new values of a record."""
+        patch: dict[str, Json] = {**values, "run": run_id} if run_id else values
+        seq = self._journal(action, RECORD, id, version, patch)
+        changed = {"version": version, "changed_at": self.at, "changed_seq": seq}
+        columns = {**stored(values), **(unjournaled or {}), **changed}
+        self._connection.execute(_UPDATE, {**columns, "b_num": num})
+        return seq
+
+    def _link(self, action: str, older_id: str, newer_id: str, type: str) -> None:
+        if type != SUPERSEDES:
+            raise MemoryFault(FaultCode.INVALID, f"There are no links of the type {type!r}.")
+        self._standing(older_id)
+        self._standing(newer_id)
+        older = self._connection.execute(_LINKS, {"id": older_id}).one()
+        newer = self._connection.execute(_LINKS, {"id": newer_id}).one()
+        has = newer_id in ids_of(older.superseded_by)
+        if has == (action == LINKED):
+            return
+        ends = (
+            (older.num, "superseded_by", older.superseded_by, newer_id),
+            (newer.num, "supersedes", newer.supersedes, older_id),
+        )
+        for num, column, held, other in ends:
+            ids = [id for id in ids_of(held) if id != other]
+            ids += [other] if action == LINKED else []
+            text = json.dumps(ids, separators=(",", ":"))
+            self._connection.execute(_UPDATE, {column: text, "b_num": num})
+        patch = {"older": older_id, "newer": newer_id, "type": type}
+        self._journal(action, LINK, older_id, 0, patch)
+
+    def _support(self, id: str) -> bool:
+        """Note who stands behind a text. False: they did before."""
+        name, session = self.actor.name, self.actor.session
+        who = {"record_id": id, "actor": name, "session": session}
+        if self._is(_SUPPORTER, **who):
+            return False
+        self._connection.execute(_INSERT_SUPPORTER, who)
+        return True
+
+    def _use(self, num: int) -> dict[str, object]:
+        row = self._connection.execute(_USE, {"b_num": num, "b_at": self.at}).one()
+        return {
+            "use_count": row.use_count,
+            "first_used": row.first_used,
+            "last_used": row.last_used,
+        }
+
+    def _is(self, query: Any, **values: object) -> bool:
+        return self._connection.execute(query, values).first() is not None

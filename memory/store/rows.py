@@ -1,0 +1,354 @@
+"""Rows and values: how a record, its text, a proposal, a plan and a run lie in the database.
+
+Imports SQLAlchemy: load lazily.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, cast
+
+import msgspec
+from sqlalchemy import Select, select
+
+from memory.model import (
+    TRUST,
+    Actor,
+    Instant,
+    JournalEntry,
+    Kind,
+    MemoryText,
+    Origin,
+    PairEvidence,
+    Plan,
+    Proposal,
+    ProposalKind,
+    ProposalState,
+    Reason,
+    Record,
+    Run,
+    State,
+)
+from memory.store.journal import FoldedRecord, Json
+from memory.store.tables import records, texts
+
+LISTS = frozenset({"flags", "related_ids", "superseded_by", "supersedes"})
+"""Columns of a record that hold a list as JSON."""
+
+
+class Unset(Enum):
+    """Marks a value of a `RecordPatch` that stays as it is."""
+
+    UNSET = "unset"
+
+
+UNSET: Final = Unset.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class NewRecord:
+    """What is known of a record before it is stored. The fields mean what they mean in `Record`.
+
+    ``id``, ``recorded_at``, ``state_at`` and the counts are for records that were stored elsewhere
+    before; ``recorded_at`` must not be after the time of the writing.
+    """
+
+    kind: Kind
+    text: MemoryText
+    content_hash: str
+    norm_hash: str
+    state: State = State.ACTIVE
+    origin: Origin | None = None
+    """``None``: that of the actor who writes; likewise ``actor``, ``session`` and ``trust``."""
+    actor: str | None = None
+    session: str | None = None
+    trust: int | None = None
+    source_ref: str = ""
+    importance: float = 0.5
+    confidence: float = 1.0
+    category: str = "general"
+    domain: str | None = None
+    pinned: bool = False
+    flags: tuple[str, ...] = ()
+    related_ids: tuple[str, ...] = ()
+    valid_from: Instant | None = None
+    valid_to: Instant | None = None
+    session_id: str | None = None
+    turn_number: int | None = None
+    state_reason: str = ""
+    key: str = ""
+    """Idempotency key, unique in the space; see `Writing.keyed`."""
+    id: str = ""
+    """A new ULID; empty: the store makes one."""
+    version: int = 1
+    recorded_at: Instant | None = None
+    state_at: Instant | None = None
+    support: int = 1
+    use_count: int = 0
+    first_used: Instant | None = None
+    last_used: Instant | None = None
+    successes: int = 0
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPatch:
+    """New values of some of a record's fields. Texts change by `Writing.edit_text`, links by `link`."""
+
+    state: State | Unset = UNSET
+    state_reason: str | Unset = UNSET
+    state_at: Instant | Unset = UNSET
+    """The time of the writing when a new state comes without it."""
+    importance: float | Unset = UNSET
+    confidence: float | Unset = UNSET
+    category: str | Unset = UNSET
+    domain: str | Unset | None = UNSET
+    pinned: bool | Unset = UNSET
+    flags: tuple[str, ...] | Unset = UNSET
+    related_ids: tuple[str, ...] | Unset = UNSET
+    valid_from: Instant | Unset | None = UNSET
+    valid_to: Instant | Unset | None = UNSET
+    session_id: str | Unset | None = UNSET
+    turn_number: int | Unset | None = UNSET
+    source_ref: str | Unset = UNSET
+    trust: int | Unset = UNSET
+
+    def values(self) -> dict[str, Json]:
+        """The new values as they lie in the journal."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return {name: _plain(value) for name, value in values.items() if value is not UNSET}
+
+
+def new_values(
+    new: NewRecord, *, id: str, num: int, digest: str, space: str, at: Instant, actor: Actor
+) -> dict[str, Json]:
+    """All of a new record's fields as they lie in the journal."""
+    actual = actor.origin if new.origin is None else new.origin
+    return {
+        "num": num,
+        "id": id,
+        "kind": new.kind.value,
+        "space": space,
+        "state": new.state.value,
+        "digest": digest,
+        "recorded_at": at if new.recorded_at is None else new.recorded_at,
+        "origin": actual.value,
+        "actor": actor.name if new.actor is None else new.actor,
+        "session": actor.session if new.session is None else new.session,
+        "source_ref": new.source_ref,
+        "trust": TRUST[actual] if new.trust is None else new.trust,
+        "importance": float(new.importance),
+        "confidence": float(new.confidence),
+        "category": new.category,
+        "domain": new.domain,
+        "pinned": new.pinned,
+        "flags": list(new.flags),
+        "related_ids": list(new.related_ids),
+        "valid_from": new.valid_from,
+        "valid_to": new.valid_to,
+        "session_id": new.session_id,
+        "turn_number": new.turn_number,
+        "state_reason": new.state_reason,
+        "state_at": at if new.state_at is None else new.state_at,
+        "superseded_by": [],
+        "supersedes": [],
+        "support": new.support,
+        "use_count": new.use_count,
+        "first_used": new.first_used,
+        "last_used": new.last_used,
+        "successes": new.successes,
+        "failures": new.failures,
+    }
+
+
+def stored(values: Mapping[str, Json]) -> dict[str, Any]:
+    """Journal values as column values."""
+    return {
+        name: json.dumps(value, separators=(",", ":")) if name in LISTS else value
+        for name, value in values.items()
+    }
+
+
+_COLUMNS = (
+    "id", "num", "kind", "space", "version", "state", "content_hash", "norm_hash", "recorded_at",
+    "changed_at", "origin", "actor", "session", "source_ref", "trust", "importance", "confidence",
+    "category", "domain", "pinned", "flags", "related_ids", "valid_from", "valid_to", "session_id",
+    "turn_number", "state_reason", "state_at", "superseded_by", "supersedes", "support", "use_count",
+    "first_used", "last_used", "successes", "failures",
+)  # fmt: skip
+
+
+def select_records() -> Select[*tuple[Any, ...]]:
+    """Selects whole records for `record_of`, with `changed_seq` and the text's digest at the end."""
+    joined = records.outerjoin(
+        texts, (texts.c.record_id == records.c.id) & (texts.c.digest == records.c.digest)
+    )
+    columns = [records.c[name] for name in _COLUMNS]
+    return select(texts.c.body, *columns, records.c.changed_seq, records.c.digest).select_from(
+        joined
+    )
+
+
+def record_of(row: Sequence[Any]) -> Record:
+    """A row of `select_records` as a value. A record without text has an empty one."""
+    (
+        body, id_, num, kind, space, version, state, content_hash, norm_hash, recorded_at, changed_at,
+        origin, actor, session, source_ref, trust, importance, confidence, category, domain, pinned,
+        flags, related_ids, valid_from, valid_to, session_id, turn_number, state_reason, state_at,
+        superseded_by, supersedes, *counts, _seq, _digest,
+    ) = row  # fmt: skip
+    return Record(
+        id_, num, _KINDS[kind], space, version, _STATES[state], text_of(body), content_hash, norm_hash,
+        recorded_at, changed_at, _ORIGINS[origin], actor, session, source_ref, trust, importance,
+        confidence, category, domain, pinned, ids_of(flags), ids_of(related_ids), valid_from, valid_to,
+        session_id, turn_number, state_reason, state_at, ids_of(superseded_by), ids_of(supersedes),
+        *counts,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """A row of ``texts``."""
+
+    body: str
+    content_hash: str
+    norm_hash: str
+
+
+def folded_record(folded: FoldedRecord, text: StoredText | None) -> Record:
+    """A record as the journal tells it, with its text if that is still there."""
+    values: dict[str, Any] = {
+        name: tuple(cast("list[str]", value)) if name in LISTS else value
+        for name, value in folded.values.items()
+        if name != "digest"
+    }
+    values["kind"] = Kind(values["kind"])
+    values["state"] = State(values["state"])
+    values["origin"] = Origin(values["origin"])
+    return Record(
+        **values,
+        version=folded.version,
+        changed_at=folded.changed_at,
+        text=text_of(None if text is None else text.body),
+        content_hash=str(folded.values["digest"]) if text is None else text.content_hash,
+        norm_hash="" if text is None else text.norm_hash,
+    )
+
+
+_KINDS = {kind.value: kind for kind in Kind}
+_STATES = {state.value: state for state in State}
+_ORIGINS = {origin.value: origin for origin in Origin}
+_NO_TEXT = MemoryText("")
+_decode_text = msgspec.json.Decoder(MemoryText).decode
+_decode_evidence = msgspec.json.Decoder(PairEvidence).decode
+_decode_plan = msgspec.json.Decoder(Plan).decode
+_decode_reasons = msgspec.json.Decoder(tuple[tuple[Reason, int], ...]).decode
+_decode_ids = msgspec.json.Decoder(tuple[str, ...]).decode
+_decode_versions = msgspec.json.Decoder(tuple[tuple[str, int], ...]).decode
+
+
+def text_of(body: str | None) -> MemoryText:
+    """A text from its JSON; an empty one from nothing."""
+    if body is None:
+        return _NO_TEXT
+    try:
+        return _decode_text(body)
+    except msgspec.DecodeError:  # a lone surrogate, which msgspec refuses and the json module takes
+        values: dict[str, Any] = json.loads(body)
+        steps, preconditions = tuple(values["steps"]), tuple(values["preconditions"])
+        return MemoryText(
+            values["content"], values["summary"], steps, preconditions, values["note"]
+        )
+
+
+def dump(value: object) -> str:
+    """A value of the model as JSON, for the `..._of` functions here."""
+    return msgspec.json.encode(value).decode()
+
+
+def entry_of(row: Sequence[Any]) -> JournalEntry:
+    """A row of ``journal`` (all columns in order)."""
+    seq, at, space, action, entity, entity_id, version, actor, origin, patch, hash_ = row
+    return JournalEntry(
+        seq, at, space, action, entity, entity_id, version, actor, _ORIGINS[origin], patch, hash_
+    )
+
+
+def proposal_of(row: Sequence[Any]) -> Proposal:
+    """A row of ``proposals`` (all columns in order)."""
+    id_, kind, state, space, keep, replace, versions, evidence, *rest, _members = row
+    return Proposal(
+        id_,
+        ProposalKind(kind),
+        ProposalState(state),
+        space,
+        _decode_ids(keep),
+        _decode_ids(replace),
+        _decode_versions(versions),
+        _decode_evidence(evidence),
+        *rest,
+    )
+
+
+def proposal_values(proposal: Proposal) -> dict[str, Any]:
+    """A proposal as column values."""
+    return {
+        "id": proposal.id,
+        "kind": proposal.kind.value,
+        "state": proposal.state.value,
+        "space": proposal.space,
+        "keep": dump(proposal.keep),
+        "replace": dump(proposal.replace),
+        "versions": dump(proposal.versions),
+        "evidence": dump(proposal.evidence),
+        "similarity": proposal.similarity,
+        "proposer": proposal.proposer,
+        "created_at": proposal.created_at,
+        "agent_verdict": proposal.agent_verdict,
+        "valid_to": proposal.valid_to,
+        "plan_hash": proposal.plan_hash,
+        "decided_at": proposal.decided_at,
+        "decided_by": proposal.decided_by,
+        "reason": proposal.reason,
+        "members": members_of((*proposal.keep, *proposal.replace)),
+    }
+
+
+def members_of(ids: Sequence[str]) -> str:
+    """The key of a set of records, in whatever order they are named."""
+    return dump(sorted(set(ids)))
+
+
+def plan_of(body: str) -> Plan:
+    """A plan from its JSON."""
+    return _decode_plan(body)
+
+
+def run_of(row: Sequence[Any]) -> Run:
+    """A row of ``runs`` (all columns in order)."""
+    id_, space, plan_hash, at, actor, archived, by_reason, undone_at, would_have_hit = row
+    return Run(
+        id_,
+        space,
+        plan_hash,
+        at,
+        actor,
+        archived,
+        _decode_reasons(by_reason),
+        undone_at,
+        would_have_hit,
+    )
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, Enum):
+        return cast("Json", value.value)
+    return cast("Json", list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value)
+
+
+def ids_of(text: str) -> tuple[str, ...]:
+    """A column that holds a list as JSON."""
+    return () if text == "[]" else _decode_ids(text)

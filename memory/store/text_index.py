@@ -1,0 +1,196 @@
+"""The index of words: FTS5 in SQLite, a GIN index over ``tsvector`` in PostgreSQL, behind one protocol.
+
+Every record that has a text is in it, whatever its state; a search joins the records and filters there.
+What is indexed is made by `memory.text.index_text`. Terms are always quoted, so that nothing in a query
+is ever read as the syntax of the index. Imports SQLAlchemy: load lazily.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, bindparam, column, func, literal_column, select, table, text
+from sqlalchemy.sql.elements import ColumnElement
+
+from memory.store.tables import records
+
+MOST_TERMS = 64
+"""Terms of one search that count."""
+
+
+class TextIndex(Protocol):
+    """Finds records by words."""
+
+    def create(self, connection: Connection) -> None:
+        """Make the index where it does not exist."""
+        ...
+
+    def put(self, connection: Connection, num: int, words: str) -> None:
+        """Index a record's words in place of those it had."""
+        ...
+
+    def remove(self, connection: Connection, num: int) -> None:
+        """Forget a record's words."""
+        ...
+
+    def search(
+        self,
+        connection: Connection,
+        terms: Sequence[str],
+        where: Iterable[ColumnElement[bool]],
+        limit: int,
+    ) -> list[tuple[int, float]]:
+        """The best records with any of the terms: number and score (> 0), best first, ties by number."""
+        ...
+
+    def nums(self, connection: Connection) -> set[int]:
+        """The numbers of all indexed records."""
+        ...
+
+    def scrub(self, connection: Connection) -> None:
+        """Make the index anew, so that no word of a removed record is left in it."""
+        ...
+
+
+class Fts5Index:
+    """FTS5 with Porter stems, without accents. Scores are BM25 over all records."""
+
+    _INSERT = text("INSERT INTO words (rowid, body) VALUES (:num, :body)")
+    _DELETE = text("DELETE FROM words WHERE rowid = :num")
+
+    def create(self, connection: Connection) -> None:
+        """Make the virtual table where it does not exist."""
+        connection.exec_driver_sql(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5"
+            "(body, tokenize = 'porter unicode61 remove_diacritics 2')"
+        )
+
+    def put(self, connection: Connection, num: int, words: str) -> None:
+        """Index a record's words in place of those it had."""
+        connection.execute(self._DELETE, {"num": num})
+        connection.execute(self._INSERT, {"num": num, "body": words})
+
+    def remove(self, connection: Connection, num: int) -> None:
+        """Forget a record's words; they stay in the pages of the index until `scrub`."""
+        connection.execute(self._DELETE, {"num": num})
+
+    def search(
+        self,
+        connection: Connection,
+        terms: Sequence[str],
+        where: Iterable[ColumnElement[bool]],
+        limit: int,
+    ) -> list[tuple[int, float]]:
+        """The best records with any of the terms."""
+        match = " OR ".join(_quoted(term) for term in terms[:MOST_TERMS] if _has_word(term))
+        if not match:
+            return []
+        words = table("words", column("rowid"))
+        score = func.bm25(literal_column("words"))
+        query = (
+            select(words.c.rowid, score)
+            .select_from(words.join(records, records.c.num == words.c.rowid))
+            .where(literal_column("words").op("MATCH")(bindparam("match", match)), *where)
+            .order_by(score, words.c.rowid)
+            .limit(limit)
+        )
+        # BM25 of FTS5 is negative, and better the lower. It is 0 for a word that almost all records have.
+        return [(num, max(-found, 1e-9)) for num, found in connection.execute(query)]
+
+    def nums(self, connection: Connection) -> set[int]:
+        """The numbers of all indexed records."""
+        return set(connection.exec_driver_sql("SELECT id FROM words_docsize").scalars())
+
+    def scrub(self, connection: Connection) -> None:
+        """Write the index anew from its own texts. Some 30 µs per record."""
+        connection.exec_driver_sql("INSERT INTO words (words) VALUES ('rebuild')")
+
+
+class PostgresIndex:
+    """English stems in a ``tsvector``. Scores are those of ``ts_rank_cd``."""
+
+    _PUT = text(
+        "INSERT INTO words (num, body) VALUES (:num, to_tsvector('english', :body)) "
+        "ON CONFLICT (num) DO UPDATE SET body = excluded.body"
+    )
+    _DELETE = text("DELETE FROM words WHERE num = :num")
+
+    def create(self, connection: Connection) -> None:
+        """Make the table and its index where they do not exist."""
+        connection.exec_driver_sql(
+            "CREATE TABLE IF NOT EXISTS words (num BIGINT PRIMARY KEY, body TSVECTOR NOT NULL)"
+        )
+        connection.exec_driver_sql(
+            "CREATE INDEX IF NOT EXISTS words_by_word ON words USING gin (body)"
+        )
+
+    def put(self, connection: Connection, num: int, words: str) -> None:
+        """Index a record's words in place of those it had."""
+        connection.execute(self._PUT, {"num": num, "body": _fit(_plain(words))})
+
+    def remove(self, connection: Connection, num: int) -> None:
+        """Forget a record's words."""
+        connection.execute(self._DELETE, {"num": num})
+
+    def search(
+        self,
+        connection: Connection,
+        terms: Sequence[str],
+        where: Iterable[ColumnElement[bool]],
+        limit: int,
+    ) -> list[tuple[int, float]]:
+        """The best records with any of the terms."""
+        phrases: list[ColumnElement[Any]] = [
+            func.phraseto_tsquery(literal_column("'english'"), _plain(term))
+            for term in terms[:MOST_TERMS]
+            if _has_word(term)
+        ]
+        if not phrases:
+            return []
+        asked = phrases[0]
+        for phrase in phrases[1:]:
+            asked = asked.op("||")(phrase)
+        words = table("words", column("num"), column("body"))
+        score = func.ts_rank_cd(words.c.body, asked)
+        query = (
+            select(words.c.num, score)
+            .select_from(words.join(records, records.c.num == words.c.num))
+            .where(words.c.body.op("@@")(asked), *where)
+            .order_by(score.desc(), words.c.num)
+            .limit(limit)
+        )
+        return [(num, max(float(found), 1e-9)) for num, found in connection.execute(query)]
+
+    def nums(self, connection: Connection) -> set[int]:
+        """The numbers of all indexed records."""
+        return set(connection.exec_driver_sql("SELECT num FROM words").scalars())
+
+    def scrub(self, connection: Connection) -> None:
+        """Nothing: ``VACUUM FULL`` writes the table and its index anew."""
+
+
+def _quoted(term: str) -> str:
+    clean = term.replace("\0", " ").encode("utf-8", "replace").decode()
+    return '"' + clean.replace('"', '""') + '"'
+
+
+def _has_word(term: str) -> bool:
+    """A term of nothing but signs has no token, which FTS5 would report as a mistake in syntax."""
+    return any(character.isalnum() for character in term)
+
+
+def _plain(words: str) -> str:
+    """Without accents, NUL and halves of characters; PostgreSQL takes none of the last two."""
+    whole = words.replace("\0", " ").encode("utf-8", "replace").decode()
+    split = unicodedata.normalize("NFKD", whole)
+    return unicodedata.normalize("NFC", "".join(c for c in split if not unicodedata.combining(c)))
+
+
+_MOST_CHARACTERS = 250_000
+
+
+def _fit(words: str) -> str:
+    """A ``tsvector`` holds up to 1 MB; words behind that are not found."""
+    return words[:_MOST_CHARACTERS]
