@@ -61,6 +61,11 @@ class BruteIndex:
         with self._lock:
             return len(self._tables.get(self._model_id, ()))
 
+    def admitted(self, allowed: Mask | None) -> int:
+        """How many vectors of this model a mask admits."""
+        with self._lock:
+            return self._table().admitted(allowed)
+
     def nums(self) -> Nums:
         """The numbers of all vectors of this model, ascending."""
         with self._lock:

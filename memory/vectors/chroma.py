@@ -25,7 +25,7 @@ class ChromaIndex(CollectionIndex):
     def __init__(self, folder: Path) -> None:
         """``folder``: made when it is not there. Its parent also takes what is put aside."""
         self.folder = folder.resolve()
-        super().__init__(lambda: _open(self.folder), f"in {self.folder.name}")
+        super().__init__(lambda: _open(self.folder), f"in the folder {self.folder.name}")
 
     def rebuild(self, rows: Iterable[tuple[Nums, Floats]]) -> None:
         """Make a new folder with these vectors only and delete the old one with all that it held.
@@ -50,6 +50,24 @@ class ChromaIndex(CollectionIndex):
                 with contextlib.suppress(OSError):
                     _remove(fresh)
             self._at_hand()
+
+    def may_hold(self) -> bool:
+        """Whether there is a folder, of its own or put aside."""
+        return self.folder.exists() or bool(quarantined(self.folder))
+
+    def erase(self) -> None:
+        """Delete the folder and what was put aside, with every byte that was ever in them.
+
+        Collections of other models are gone, too. Raises `IndexUnavailable`.
+        """
+        with self._lock:
+            self.close()
+            try:
+                for one in (self.folder, _fresh(self.folder), _old(self.folder)):
+                    _remove(one)
+            except OSError as error:
+                raise _unusable(self.folder, error) from error
+            delete_quarantined(self.folder)
 
     def reset(self, now: int) -> str:
         """Put the folder aside and begin anew, empty; returns where it is now, for a person.
@@ -142,4 +160,4 @@ def _remove(folder: Path) -> None:
 
 def _unusable(folder: Path, error: OSError) -> IndexFault:
     reason = error.strerror or type(error).__name__
-    return IndexUnavailable(f"The index in {folder.name} cannot be used: {reason}.")
+    return IndexUnavailable(f"The index in the folder {folder.name} cannot be used: {reason}.")

@@ -56,7 +56,9 @@ class LocalStore:
             # The property `configuration` warns about stores without an embedding function.
             described: Any = collection.configuration_json.get("hnsw")
             if not described or described.get("space") != "cosine":
-                raise IndexBroken(f"The index in {self._name} does not compare by cosine.")
+                raise IndexBroken(
+                    f"The index in the folder {self._name} does not compare by cosine."
+                )
         return LocalCollection(self, collection)
 
     def delete_collection(self, name: str) -> None:
@@ -81,9 +83,11 @@ class LocalStore:
             detail = f"{type(error).__name__}: {_one_line(str(error))}"
             if isinstance(error, OSError | MemoryError) or _passes(str(error)):
                 raise IndexUnavailable(
-                    f"The index in {self._name} cannot be used now ({detail})."
+                    f"The index in the folder {self._name} cannot be used now ({detail})."
                 ) from error
-            raise IndexBroken(f"The index in {self._name} is broken ({detail}).") from error
+            raise IndexBroken(
+                f"The index in the folder {self._name} is broken ({detail})."
+            ) from error
 
 
 class LocalCollection:

@@ -157,6 +157,20 @@ class CollectionIndex:
             self.drop(self._model_id)
             self._fill_all(self._at_hand(), rows)
 
+    def may_hold(self) -> bool:
+        """False when it surely stores nothing, so that it need not be opened to delete something."""
+        return True
+
+    def erase(self) -> None:
+        """Delete all that was ever stored here for this memory, as far as can be done from here.
+
+        Afterwards it is empty. A server keeps deleted bytes in its files until it is vacuumed. Raises
+        `IndexFault`.
+        """
+        with self._lock:
+            if self._model_id:
+                self.drop(self._model_id)
+
     def reset(self, now: int) -> str:
         """Begin anew with an empty collection; returns what was done, for a person. Raises `IndexFault`.
 

@@ -29,6 +29,11 @@ class VectorTable:
     def __len__(self) -> int:
         return self._size
 
+    def admitted(self, allowed: Mask | None) -> int:
+        """How many rows a mask admits."""
+        rows = self._admitted(allowed)
+        return self._size if rows is None else len(rows)
+
     def nums(self) -> Nums:
         """All numbers, in ascending order."""
         return np.sort(self._nums[: self._size])
