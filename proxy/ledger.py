@@ -8,12 +8,12 @@ what our own tools cost in tool lists, is taken off. Pure, but for the lock of `
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 
 from proxy.answer_model import Savings, SavingsLine
 from proxy.model import CallRecord, Outcome
-from proxy.sums import local_day
+from proxy.sums import local_day, minute_start
 
 OURS = "mms"
 """The upstream under which our own tools' calls and costs stand."""
@@ -29,12 +29,29 @@ _NOTHING: Figures = (0, 0, 0, 0, 0, 0, 0, 0)
 _ANSWERED = frozenset({Outcome.OK, Outcome.TOOL_ERROR})
 
 
-def entry_of(record: CallRecord, host_cut_tokens: int = 0) -> tuple[Key, Savings] | None:
+def entries_of(
+    records: Iterable[CallRecord], host_cut_tokens: Iterable[int]
+) -> Iterator[tuple[Key, Savings]]:
+    """Where and how calls count, each with where its host cuts; without those that do not count."""
+    days: dict[int, str] = {}
+    for record, cut in zip(records, host_cut_tokens, strict=True):
+        minute = minute_start(record.started_at)
+        if minute not in days:
+            days[minute] = local_day(minute)
+        entry = entry_of(record, cut, days[minute])
+        if entry is not None:
+            yield entry
+
+
+def entry_of(
+    record: CallRecord, host_cut_tokens: int = 0, day: str = ""
+) -> tuple[Key, Savings] | None:
     """Where and how one call counts; ``None`` when it does not (it got no answer).
 
-    ``host_cut_tokens``: where the host cuts answers itself; 0: it does not.
+    ``host_cut_tokens``: where the host cuts answers itself; 0: it does not. ``day``: the local day of
+    its beginning, when that is known already.
     """
-    day = local_day(record.started_at)
+    day = day or local_day(record.started_at)
     sent = _capped(record.text.tokens + record.structured.tokens, host_cut_tokens)
     if record.fetched_upstream:
         return (day, record.fetched_upstream, record.fetched_tool), Savings(fetched=sent)

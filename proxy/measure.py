@@ -24,6 +24,8 @@ _T = TypeVar("_T")
 Count = Callable[[Sequence[str]], Sequence[int]]
 """Tokens of each text, in order."""
 
+_NOTHING = Sizes()
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -39,9 +41,8 @@ class Measured:
     """Images, audio and other binary content in base64, as transmitted. Never tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """What of one call is to be counted."""
+class Texts(msgspec.Struct, frozen=True, gc=False):
+    """What of one call is to be counted. A struct: one is made for every call."""
 
     arguments: str
     structured: str
@@ -56,14 +57,15 @@ class Texts:
 
     def measured(self, tokens: Sequence[int]) -> Measured:
         """Combine with the tokens of each of `all`."""
+        texts = self.texts
         return Measured(
             Sizes(self.arguments_bytes, len(self.arguments), tokens[0]),
-            Sizes(
-                sum(utf8_length(text) for text in self.texts),
-                sum(map(len, self.texts)),
-                sum(tokens[2:]),
-            ),
-            Sizes(self.structured_bytes, len(self.structured), tokens[1]),
+            Sizes(sum(map(utf8_length, texts)), sum(map(len, texts)), sum(tokens[2:]))
+            if texts
+            else _NOTHING,
+            Sizes(self.structured_bytes, len(self.structured), tokens[1])
+            if self.structured
+            else _NOTHING,
             self.other_bytes,
         )
 
@@ -137,6 +139,8 @@ class _Found:
 
     def _blocks(self, raw: bytes, depth: int) -> None:
         """A block, a list of them, or (old servers) a string."""
+        if not raw:
+            return
         match raw[:1]:
             case b"[":
                 blocks = _decode(_BLOCKS, raw)

@@ -1,15 +1,17 @@
-"""A finished call as the engine saw it: the raw material of the record and the ledger."""
+"""A finished call as the engine saw it: the raw material of the record and the ledger.
+
+A struct, since a frozen dataclass of so many fields takes 25 times as long to make, in the engine's loop.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from proxy.measure import Measured
 from proxy.model import Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class CallObservation:
+class CallObservation(msgspec.Struct, frozen=True, gc=False):
     """One finished call as the engine saw it."""
 
     id: int

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from config.schema import HistorySettings
 from proxy.answer_model import Savings, SavingsView
-from proxy.ledger import Ledger, entry_of, summed, tool_list_entry
+from proxy.ledger import Ledger, entries_of, summed, tool_list_entry
 from proxy.measure import Measured, Texts, read_texts
 from proxy.model import CallDetail, CallQuery, CallRecord, Minute, Sizes, Totals
 from proxy.observation import CallObservation
@@ -61,6 +61,9 @@ _BREATH_CALLS = 32
 _BREATH_SECONDS = 0.0002
 """After so many calls the thread sleeps so long: the engine's loop gets the interpreter at once."""
 
+_NO_SIZES = Sizes()
+_NOT_MEASURED = Measured(_NO_SIZES, _NO_SIZES, _NO_SIZES, 0)
+
 _T = TypeVar("_T")
 
 _log = logging.getLogger(__name__)
@@ -75,6 +78,15 @@ def _with_breaths(items: Sequence[_T]) -> Iterator[_T]:
         yield item
         if not number % _BREATH_CALLS:
             time.sleep(_BREATH_SECONDS)
+
+
+def _in_place(parts: Sequence[Texts], tokens: Sequence[int]) -> Iterator[Measured]:
+    """What each part measures, given the tokens of all their texts in a row."""
+    start = 0
+    for part in parts:
+        end = start + len(part.texts) + 2
+        yield part.measured(tokens[start:end])
+        start = end
 
 
 def _nobody(_records: tuple[CallRecord, ...]) -> None:
@@ -331,27 +343,27 @@ class Recorder:
     def _record(self, batch: list[CallObservation]) -> None:
         """Measure, keep, add up, write and report, with one count for all texts of the batch."""
         parts: list[Texts] = []
+        texts: list[str] = []
         for call in _with_breaths(batch):
-            parts.append(read_texts(call.arguments, b"" if call.measured else call.result))
-            parts.append(read_texts(b"", b"" if call.measured_before else call.before))
-        tokens = iter(self._count([text for part in parts for text in part.all()]))
-        measured = [
-            part.measured(list(itertools.islice(tokens, len(part.texts) + 2))) for part in parts
-        ]
+            part = read_texts(call.arguments, b"" if call.measured else call.result)
+            parts.append(part)
+            texts += part.all()
+            if call.before and not call.measured_before:
+                part = read_texts(b"", call.before)
+                parts.append(part)
+                texts += part.all()
+        measured = _in_place(parts, self._count(texts))
         records: list[CallRecord] = []
-        for number, call in enumerate(_with_breaths(batch)):
-            sizes, before = measured[2 * number : 2 * number + 2]
+        for call in _with_breaths(batch):
+            sizes = next(measured)
             if call.measured is not None:
                 sizes = replace(call.measured, arguments=sizes.arguments)
-            record = self._record_of(call, sizes, call.measured_before or before)
+            before = call.measured_before or (next(measured) if call.before else _NOT_MEASURED)
+            record = self._record_of(call, sizes, before)
             self._ring.put(self._recent(call, record))
             records.append(record)
         self._sums.include(records)
-        entries = (
-            entry_of(record, call.host_cut_tokens)
-            for record, call in zip(records, batch, strict=True)
-        )
-        ledger = summed(entry for entry in entries if entry is not None)
+        ledger = summed(entries_of(records, [call.host_cut_tokens for call in batch]))
         self._ledger.include(ledger)
         self._writer.write(tuple(records), ledger)
         try:
@@ -400,7 +412,7 @@ class Recorder:
             structured=measured.structured,
             other_bytes=measured.other_bytes,
             strategy=call.strategy,
-            before=before.text + before.structured if call.strategy else Sizes(),
+            before=before.text + before.structured if call.strategy else _NO_SIZES,
             overhead_tokens=call.overhead_tokens,
             held_key=call.held_key,
             fetched_upstream=clean(call.fetched_upstream[:_LONGEST_NAME]),

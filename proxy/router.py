@@ -35,6 +35,8 @@ _NOT_HERE = frozenset(
 """Refusals after which the next upstream may be asked: nothing was done."""
 _RECORDED = frozenset(("tools/call", "resources/read", "prompts/get"))
 _CONTEXT_QUERY = CONTEXT_QUERY.encode()
+_AS_IT_CAME = ShapedAnswer(b"")
+"""What there is to know about an answer that nothing was done to."""
 
 NextOne = Callable[[wire.Members], bool]
 """Asks another upstream after this refusal; false when there is none."""
@@ -432,7 +434,7 @@ class Router:
         shaped: ShapedAnswer | None = None,
     ) -> None:
         if call.recorded:
-            shaped = shaped or ShapedAnswer(body)
+            shaped = shaped or _AS_IT_CAME
             self._recorder.observe(
                 CallObservation(
                     call.id,

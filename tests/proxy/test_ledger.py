@@ -13,6 +13,7 @@ from proxy.answer_model import Savings, SavingsView
 from proxy.ledger import (
     OURS,
     Ledger,
+    entries_of,
     entry_of,
     figures_of,
     first_day,
@@ -211,3 +212,13 @@ def test_batches_come_to_the_same_as_all_at_once(
 def test_rows_name_the_fields_in_order() -> None:
     one = Savings(*range(1, 9))
     assert figures_of(one) == tuple(getattr(one, field.name) for field in fields(one))
+
+
+@given(st.lists(st.tuples(st.floats(0, 4e9), st.integers(0, 500)), max_size=8))
+def test_a_batch_counts_as_its_calls_one_by_one(calls: list[tuple[float, int]]) -> None:
+    records = [call(300, before=900, started_at=at) for at, _ in calls]
+    cuts = [cut for _, cut in calls]
+
+    one_by_one = [entry_of(record, cut) for record, cut in zip(records, cuts, strict=True)]
+
+    assert list(entries_of(records, cuts)) == one_by_one
