@@ -22,13 +22,14 @@ from memory.store.journal import (
     SEEN_AGAIN,
     STORED,
     UNLINKED,
+    FoldedRecord,
     Json,
     canonical,
     text_digest,
     text_values,
 )
 from memory.store.recording import Recording
-from memory.store.rows import NewRecord, RecordPatch, ids_of, new_values, stored
+from memory.store.rows import NewRecord, RecordPatch, folded_record, ids_of, new_values, stored
 from memory.store.tables import (
     credited_uses,
     edges,
@@ -110,14 +111,14 @@ class RecordWriting(Recording):
         id = new.id or new_id(self.at, os.urandom(RANDOM_BYTES))
         num = int(self._connection.execute(_LAST_NUM).scalar_one()) + 1
         digest = self._keep_text(id, new.text, new.content_hash, new.norm_hash)
-        values = new_values(
+        record = new_values(
             new, id=id, num=num, digest=digest, space=self.space, at=self.at, actor=self.actor
         )
-        seq = self._journal(STORED, RECORD, id, new.version, values)
+        seq = self._journal(STORED, RECORD, id, new.version, record)
         self._connection.execute(
             _INSERT_RECORD,
             {
-                **stored(values),
+                **stored(record),
                 "version": new.version,
                 "content_hash": new.content_hash,
                 "norm_hash": new.norm_hash,
@@ -125,13 +126,18 @@ class RecordWriting(Recording):
                 "changed_seq": seq,
             },
         )
-        self._words.put(self._connection, num, index_text(new.text))
+        self._words.add(self._connection, num, index_text(new.text))
         self._connection.execute(_ENQUEUE, {"num": num})
-        self._support(id)
+        self._stands_behind(id)
         if new.key:
             values = {"space": self.space, "key": new.key, "record_id": id}
             self._connection.execute(_INSERT_KEY, values)
-        return self._still(id)
+        return folded_record(
+            FoldedRecord(record, new.version, self.at, seq),
+            new.text,
+            new.content_hash,
+            new.norm_hash,
+        )
 
     def change(
         self,
@@ -189,7 +195,8 @@ class RecordWriting(Recording):
             {"digest": digest},
             unjournaled={"content_hash": content_hash, "norm_hash": norm_hash},
         )
-        self._words.put(self._connection, standing.num, index_text(text))
+        self._words.remove(self._connection, standing.num)
+        self._words.add(self._connection, standing.num, index_text(text))
         if replace(before, note="") != replace(text, note=""):
             self.drop_edges(standing.num)
             self.delete_vectors(standing.num)
@@ -334,8 +341,13 @@ class RecordWriting(Recording):
         who = {"record_id": id, "actor": name, "session": session}
         if self._is(_SUPPORTER, **who):
             return False
-        self._connection.execute(_INSERT_SUPPORTER, who)
+        self._stands_behind(id)
         return True
+
+    def _stands_behind(self, id: str) -> None:
+        name, session = self.actor.name, self.actor.session
+        who = {"record_id": id, "actor": name, "session": session}
+        self._connection.execute(_INSERT_SUPPORTER, who)
 
     def _use(self, num: int) -> dict[str, object]:
         row = self._connection.execute(_USE, {"b_num": num, "b_at": self.at}).one()

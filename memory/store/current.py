@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Select, bindparam, case, func, select
@@ -13,7 +14,7 @@ from memory.model import Instant, JournalEntry, Kind, Record, State
 from memory.store import selection as selecting
 from memory.store.journal import first_hash
 from memory.store.rows import entry_of, record_of, select_records
-from memory.store.selection import Selection
+from memory.store.selection import Selection, Shape
 from memory.store.tables import journal, meta, records, request_keys
 from memory.store.text_index import TextIndex
 
@@ -112,6 +113,9 @@ _CHANGED = (
     .where(records.c.changed_seq > bindparam("since"))
     .order_by(records.c.changed_seq)
 )
+_RECORD_POSITION = select(func.coalesce(func.max(records.c.changed_seq), 0)).where(
+    records.c.space == bindparam("space")
+)
 _LIVING = select(func.count()).select_from(records).where(records.c.state != State.EXPUNGED.value)
 _KEYED = select(request_keys.c.record_id).where(
     request_keys.c.space == bindparam("space"), request_keys.c.key == bindparam("key")
@@ -129,9 +133,10 @@ class Session:
         self._words = words
         self.identity = identity
 
-    def _rows(
+    def rows(
         self, query: Select[*tuple[Any, ...]], values: dict[str, Any] | None = None
     ) -> Sequence[Any]:
+        """All rows of a query on `memory.store.tables`."""
         return self._connection.execute(query, values or {}).all()
 
     def _head(self) -> Head:
@@ -161,7 +166,7 @@ class RecordReading(Session):
         asked = list(ids)
         found: dict[str, Record] = {}
         for some in chunks(list(dict.fromkeys(asked))):
-            for row in self._rows(_RECORDS, {"ids": some}):
+            for row in self.rows(_RECORDS, {"ids": some}):
                 record = record_of(row)
                 found[record.id] = record
         return tuple(found[id] for id in asked if id in found)
@@ -170,7 +175,7 @@ class RecordReading(Session):
         """Records by their numbers."""
         found: dict[int, Record] = {}
         for some in chunks([int(num) for num in nums]):
-            for row in self._rows(_NUMBERED, {"nums": some}):
+            for row in self.rows(_NUMBERED, {"nums": some}):
                 record = record_of(row)
                 found[record.num] = record
         return found
@@ -181,7 +186,7 @@ class RecordReading(Session):
             return ()
         high = prefix + "\U0010ffff"
         values = {"space": space, "low": prefix, "high": high, "limit": limit}
-        return tuple(map(record_of, self._rows(_PREFIXED, values)))
+        return tuple(map(record_of, self.rows(_PREFIXED, values)))
 
     def keyed_in(self, space: str, key: str) -> Record | None:
         """The record that was stored in the space with this idempotency key."""
@@ -206,11 +211,11 @@ class RecordReading(Session):
         if selection.known_at is not None:
             found = self._find_past(selection, order, key)[: limit + 1]
         else:
-            query = select_records().where(*selection.where())
+            values = {**selection.values(), "limit": limit + 1}
             if key is not None:
-                query = query.where(selecting.behind(order, key))
-            query = query.order_by(*selecting.order_by(order)).limit(limit + 1)
-            found = [(record_of(row), int(row[-2])) for row in self._rows(query)]
+                values |= selecting.key_values(key)
+            query = _page(selection.shape, order, key is not None)
+            found = [(record_of(row), int(row[-2])) for row in self.rows(query, values)]
         page = tuple(record for record, _ in found[:limit])
         if len(found) <= limit or not page:
             return page, None
@@ -223,7 +228,7 @@ class RecordReading(Session):
 
     def count(self, space: str) -> tuple[KindCount, ...]:
         """How many records of each kind are in each state; only those that are not zero."""
-        rows = self._rows(_COUNT, {"space": space})
+        rows = self.rows(_COUNT, {"space": space})
         counts = [KindCount(_KINDS[kind], _STATES[state], count) for kind, state, count in rows]
         return tuple(sorted(counts, key=lambda one: (one.kind.value, one.state.value)))
 
@@ -233,7 +238,7 @@ class RecordReading(Session):
 
     def sessions(self, space: str, limit: int) -> tuple[SessionSummary, ...]:
         """Conversations with active episodes, newest first."""
-        rows = self._rows(_SESSIONS, {"space": space, "limit": limit})
+        rows = self.rows(_SESSIONS, {"space": space, "limit": limit})
         return tuple(SessionSummary(*row) for row in rows)
 
     def same_text(
@@ -241,14 +246,14 @@ class RecordReading(Session):
     ) -> tuple[Record, ...]:
         """Records with this hash: active, quarantined, superseded, other ones; of each, the oldest first."""
         values = {"space": space, "kind": kind.value, "hash": content_hash, "limit": limit}
-        return tuple(map(record_of, self._rows(_SAME_TEXT, values)))
+        return tuple(map(record_of, self.rows(_SAME_TEXT, values)))
 
     def same_norm(
         self, space: str, kind: Kind, norm_hash: str, limit: int = 20
     ) -> tuple[Record, ...]:
         """Records of any state with this hash, oldest first."""
         values = {"space": space, "kind": kind.value, "hash": norm_hash, "limit": limit}
-        return tuple(map(record_of, self._rows(_SAME_NORM, values)))
+        return tuple(map(record_of, self.rows(_SAME_NORM, values)))
 
     def words(
         self, query_terms: Sequence[str], selection: Selection, limit: int
@@ -261,12 +266,19 @@ class RecordReading(Session):
         if limit < 1:
             return []
         if selection.known_at is None:
-            where = selection.where()
-            return self._words.search(self._connection, query_terms, where, limit)
+            return self._words.search(self._connection, query_terms, selection, limit)
         chosen = {record.num for record, _ in self._find_past(selection, Order.OLDEST, None)}
-        where = [records.c.space == selection.space]
-        found = self._words.search(self._connection, query_terms, where, 1 << 31)
+        everything = Selection(selection.space, states=())
+        found = self._words.search(self._connection, query_terms, everything, 1 << 31)
         return [(num, score) for num, score in found if num in chosen][:limit]
+
+    def indexed_nums(self) -> set[int]:
+        """The numbers of all records in the index of words."""
+        return self._words.nums(self._connection)
+
+    def record_position(self, space: str) -> int:
+        """Number of the last entry about a record of the space; proposals and runs do not count."""
+        return int(self._connection.execute(_RECORD_POSITION, {"space": space}).scalar_one())
 
     def living_count(self) -> int:
         """Records of all spaces that have a text."""
@@ -276,7 +288,7 @@ class RecordReading(Session):
         """All records (expunged ones, too) that changed after a position, in the order of their change."""
         return [
             RecordColumns(num, id, space, _KINDS[kind], _STATES[state], *rest)
-            for num, id, space, kind, state, *rest in self._rows(_CHANGED, {"since": since_seq})
+            for num, id, space, kind, state, *rest in self.rows(_CHANGED, {"since": since_seq})
         ]
 
     def last_entries(self, space: str, limit: int) -> tuple[JournalEntry, ...]:
@@ -287,7 +299,16 @@ class RecordReading(Session):
             .order_by(journal.c.seq.desc())
             .limit(limit)
         )
-        return tuple(map(entry_of, self._rows(query)))
+        return tuple(map(entry_of, self.rows(query)))
+
+
+@lru_cache(maxsize=512)
+def _page(shape: Shape, order: Order, continued: bool) -> Select[*tuple[Any, ...]]:
+    # Building a query takes longer than running it.
+    query = select_records().where(*selecting.conditions(shape))
+    if continued:
+        query = query.where(selecting.behind(order))
+    return query.order_by(*selecting.order_by(order)).limit(bindparam("limit"))
 
 
 def chunks(values: list[T]) -> Iterable[list[T]]:

@@ -183,7 +183,7 @@ class DecidedReading(PastReading):
                 case _:
                     raise bad_cursor()
         query = query.order_by(proposals.c.created_at, proposals.c.id).limit(limit + 1)
-        found = tuple(map(proposal_of, self._rows(query)))
+        found = tuple(map(proposal_of, self.rows(query)))
         page = found[:limit]
         if len(found) <= limit or not page:
             return page, None
@@ -192,7 +192,7 @@ class DecidedReading(PastReading):
     def proposals_of(self, record_id: str, limit: int = 50) -> tuple[Proposal, ...]:
         """Proposals in any state about a record, newest first."""
         values = {"id": record_id, "limit": limit}
-        return tuple(map(proposal_of, self._rows(_PROPOSALS_OF, values)))
+        return tuple(map(proposal_of, self.rows(_PROPOSALS_OF, values)))
 
     def open_count(self, space: str) -> int:
         """How many proposals wait for a decision."""
@@ -224,19 +224,19 @@ class DecidedReading(PastReading):
         """Uses of a procedure, newest first."""
         return tuple(
             Outcome(at, bool(success), actor, note)
-            for at, success, actor, note in self._rows(_OUTCOMES, {"id": record_id, "limit": limit})
+            for at, success, actor, note in self.rows(_OUTCOMES, {"id": record_id, "limit": limit})
         )
 
     def plan(self, hash: str, now: Instant | None = None) -> Plan | None:
         """A kept plan by its hash or a unique prefix of it; with ``now``: only if it can still be run."""
         if not hash:
             return None
-        found = self._rows(_PLAN, {"low": hash, "high": hash + "\U0010ffff"})
+        found = self.rows(_PLAN, {"low": hash, "high": hash + "\U0010ffff"})
         return _living(found[0], now) if len(found) == 1 else None
 
     def last_plan(self, space: str, now: Instant | None = None) -> Plan | None:
         """The plan of the space that was saved last; with ``now``: only if it can still be run."""
-        found = self._rows(_LAST_PLAN, {"space": space})
+        found = self.rows(_LAST_PLAN, {"space": space})
         return _living(found[0], now) if found else None
 
     def plan_rows(self, space: str, now: Instant | None = None) -> list[PlanRow]:
@@ -244,7 +244,7 @@ class DecidedReading(PastReading):
 
         ``now`` is what `PlanRow.stale_before` is measured against; ``None``: the time of the last entry.
         """
-        rows = self._rows(_PLAN_ROWS, {"space": space})
+        rows = self.rows(_PLAN_ROWS, {"space": space})
         in_open = set(
             self._connection.execute(_IN_OPEN.where(proposals.c.space == space)).scalars()
         )
@@ -252,33 +252,19 @@ class DecidedReading(PastReading):
         day_ago = (self._head().at if now is None else now) - STALE_AFTER
         return [
             PlanRow(
-                num=row.num,
-                id=row.id,
-                kind=_KINDS[row.kind],
-                version=row.version,
-                state=_STATES[row.state],
-                content_hash=row.content_hash,
-                norm_hash=row.norm_hash,
-                recorded_at=row.recorded_at,
-                state_at=row.state_at,
-                importance=row.importance,
-                pinned=row.pinned,
-                origin=_ORIGINS[row.origin],
-                trust=row.trust,
-                support=row.support,
-                use_count=row.use_count,
-                first_used=row.first_used,
-                last_used=row.last_used,
-                successes=row.successes,
-                failures=row.failures,
-                valid_to=row.valid_to,
-                state_reason=row.state_reason,
-                successors=tuple(id for id in ids_of(row.superseded_by) if id in known),
-                open_proposal=row.id in in_open,
-                stale_before=row.first_at is not None and row.first_at <= day_ago,
+                num, id, _KINDS[kind], version, _STATES[state], content_hash, norm_hash, recorded_at,
+                state_at, importance, pinned, _ORIGINS[origin], trust, support, use_count, first_used,
+                last_used, successes, failures, valid_to, state_reason,
+                tuple(one for one in ids_of(successors) if one in known),
+                id in in_open,
+                first_stale is not None and first_stale <= day_ago,
             )
-            for row in rows
-        ]
+            for (
+                num, id, kind, version, state, content_hash, norm_hash, recorded_at, state_at,
+                importance, pinned, origin, trust, support, use_count, first_used, last_used,
+                successes, failures, valid_to, state_reason, successors, first_stale,
+            ) in rows
+        ]  # fmt: skip
 
     def run(self, id: str) -> Run | None:
         """One run."""
@@ -287,18 +273,18 @@ class DecidedReading(PastReading):
 
     def runs(self, space: str, limit: int = 50) -> tuple[Run, ...]:
         """The runs of a space, newest first."""
-        return tuple(map(run_of, self._rows(_RUNS, {"space": space, "limit": limit})))
+        return tuple(map(run_of, self.rows(_RUNS, {"space": space, "limit": limit})))
 
     def run_records(self, run_id: str) -> tuple[tuple[str, int], ...]:
         """What a run changed: (id, version that the record got by it), by id."""
-        rows = self._rows(_RUN_RECORDS, {"id": run_id})
+        rows = self.rows(_RUN_RECORDS, {"id": run_id})
         return tuple((record_id, version) for record_id, version in rows)
 
     def runs_of(self, record_ids: Iterable[str]) -> dict[str, str]:
         """The last run, if it is not undone, that archived each of the records; others are missing."""
         found: dict[str, str] = {}
         for some in chunks(list(record_ids)):
-            for record_id, run_id in self._rows(_RUNS_OF, {"ids": some}):
+            for record_id, run_id in self.rows(_RUNS_OF, {"ids": some}):
                 found[record_id] = run_id
         return found
 

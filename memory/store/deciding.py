@@ -94,7 +94,7 @@ class DecidedWriting(Recording):
     def dismiss(self, a_id: str, b_id: str) -> None:
         """Both records stay, and the pair is not proposed again as long as both have these texts."""
         first, second = sorted((a_id, b_id))
-        found = {row.id: row for row in self._rows(_HASHES, {"ids": [first, second]})}
+        found = {row.id: row for row in self.rows(_HASHES, {"ids": [first, second]})}
         if len(found) < 2:
             raise MemoryFault(FaultCode.NOT_FOUND, f"There is no pair {a_id!r}, {b_id!r}.")
         if self.dismissed(first, second):
@@ -137,7 +137,7 @@ class DecidedWriting(Recording):
                 "body": dump(plan),
             },
         )
-        for (hash_,) in self._rows(_OLD_PLANS, {"space": plan.space}):
+        for (hash_,) in self.rows(_OLD_PLANS, {"space": plan.space}):
             self._connection.execute(_DROP_PLAN, {"b_hash": hash_})
 
     def mark_stale(self, space: str, ids: Iterable[str]) -> None:
@@ -183,6 +183,16 @@ class DecidedWriting(Recording):
         undone_at = self.at if at is None else at
         self._connection.execute(_UNDO_RUN, {"undone_at": undone_at, "b_id": run_id})
         self._journal("undone", RUN, run_id, 0, {"undone_at": undone_at})
+
+    def redo_run(self, run_id: str) -> None:
+        """Note that the undoing of a run was undone. Raises ``NOT_FOUND``."""
+        run = self.run(run_id)
+        if run is None or run.space != self.space:
+            raise MemoryFault(
+                FaultCode.NOT_FOUND, f"There is no run {run_id!r} in space {self.space!r}."
+            )
+        self._connection.execute(_UNDO_RUN, {"undone_at": None, "b_id": run_id})
+        self._journal("redone", RUN, run_id, 0, {"undone_at": None})
 
     def hit_archived(self, run_ids: Iterable[str]) -> None:
         """A query would have found a record that each of these runs archived: the regret meter."""

@@ -113,18 +113,18 @@ class DerivedReading(DecidedReading):
 
     def models(self) -> tuple[ModelCount, ...]:
         """The models that vectors are kept of, by id."""
-        return tuple(ModelCount(id, count) for id, count in self._rows(_MODELS))
+        return tuple(ModelCount(id, count) for id, count in self.rows(_MODELS))
 
     def vectors(self, model_id: str, after_seq: int, limit: int) -> list[VectorRow]:
         """Vectors that were put after a number, in that order."""
         values = {"model": model_id, "after": after_seq, "limit": limit}
-        return [VectorRow(seq, num, vector) for seq, num, vector in self._rows(_VECTORS, values)]
+        return [VectorRow(seq, num, vector) for seq, num, vector in self.rows(_VECTORS, values)]
 
     def vectors_of(self, model_id: str, nums: Iterable[int]) -> dict[int, bytes]:
         """The vectors of some records; those without one are missing."""
         found: dict[int, bytes] = {}
         for some in chunks([int(num) for num in nums]):
-            for num, vector in self._rows(_VECTORS_OF, {"model": model_id, "nums": some}):
+            for num, vector in self.rows(_VECTORS_OF, {"model": model_id, "nums": some}):
                 found[num] = vector
         return found
 
@@ -140,7 +140,7 @@ class DerivedReading(DecidedReading):
         """
         query = _PENDING if self._knows(model_id) else _PENDING_OF_NEW
         values = {"model": model_id, "limit": limit} if query is _PENDING else {"limit": limit}
-        rows = self._rows(query, values)
+        rows = self.rows(query, values)
         return [PendingText(num, digest, text_of(body)) for num, digest, body in rows]
 
     def pending_count(self, model_id: str) -> int:
@@ -168,5 +168,5 @@ class DerivedReading(DecidedReading):
     def _edges(self, query: Select[*tuple[Any, ...]], values: dict[str, Any]) -> list[Edge]:
         return [
             Edge(older, newer, similarity, _KLASSES[klass], score, model)
-            for older, newer, similarity, klass, score, model in self._rows(query, values)
+            for older, newer, similarity, klass, score, model in self.rows(query, values)
         ]

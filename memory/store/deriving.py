@@ -59,7 +59,7 @@ class DerivedWriting(Recording):
         seq = int(self._connection.execute(_NEXT).scalar_one_or_none() or 0)
         kept: list[dict[str, object]] = []
         for nums in chunks(sorted(given)):
-            for num, *digests in self._rows(_DIGESTS, {"nums": nums}):
+            for num, *digests in self.rows(_DIGESTS, {"nums": nums}):
                 digest, vector = given[num]
                 if digest in digests:
                     row = {"model_id": model_id, "num": num, "vector": vector}

@@ -13,7 +13,7 @@ from memory.model import Instant, JournalEntry, MemoryText, Record, State
 from memory.store import selection as selecting
 from memory.store.current import RecordReading
 from memory.store.journal import LINK, OUTCOME, RECORD, SEEN_AGAIN, Fold, FoldedRecord
-from memory.store.rows import StoredText, entry_of, folded_record, text_of
+from memory.store.rows import StoredText, entry_of, folded_with, text_of
 from memory.store.selection import Selection
 from memory.store.tables import journal, texts
 
@@ -72,11 +72,11 @@ class PastReading(RecordReading):
         """
         before = _MAX_SEQ if before_seq is None else before_seq
         values = {"id": entity_id, "before": before, "limit": limit}
-        return tuple(map(entry_of, self._rows(_OF_ENTITY, values)))
+        return tuple(map(entry_of, self.rows(_OF_ENTITY, values)))
 
     def journal(self, after_seq: int = 0, limit: int = 500) -> tuple[JournalEntry, ...]:
         """The entries after a number, oldest first."""
-        return tuple(map(entry_of, self._rows(_AFTER, {"after": after_seq, "limit": limit})))
+        return tuple(map(entry_of, self.rows(_AFTER, {"after": after_seq, "limit": limit})))
 
     def whole_journal(self) -> Iterator[JournalEntry]:
         """All entries, oldest first, a batch at a time in memory."""
@@ -96,7 +96,7 @@ class PastReading(RecordReading):
     ) -> dict[int, tuple[State, Instant | None, Instant | None]]:
         """State and validity of every record of the space as of a time, by number."""
         found: dict[str, dict[str, Any]] = {}
-        for entity_id, patch in self._rows(_STATES_UNTIL, {"space": space, "at": at}):
+        for entity_id, patch in self.rows(_STATES_UNTIL, {"space": space, "at": at}):
             values: dict[str, Any] = json.loads(patch)
             found.setdefault(entity_id, {}).update(
                 (name, values[name])
@@ -127,11 +127,11 @@ class PastReading(RecordReading):
         ids = [str(one.values["id"]) for one in folded]
         for start in range(0, len(ids), 500):
             query = _TEXTS_OF.where(texts.c.record_id.in_(ids[start : start + 500]))
-            for record_id, digest, *rest in self._rows(query):
+            for record_id, digest, *rest in self.rows(query):
                 kept[record_id, digest] = StoredText(*rest)
         return [
             (
-                folded_record(one, kept.get((str(one.values["id"]), str(one.values["digest"])))),
+                folded_with(one, kept.get((str(one.values["id"]), str(one.values["digest"])))),
                 one.changed_seq,
             )
             for one in folded

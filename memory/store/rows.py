@@ -218,8 +218,10 @@ class StoredText:
     norm_hash: str
 
 
-def folded_record(folded: FoldedRecord, text: StoredText | None) -> Record:
-    """A record as the journal tells it, with its text if that is still there."""
+def folded_record(
+    folded: FoldedRecord, text: MemoryText, content_hash: str, norm_hash: str
+) -> Record:
+    """A record as the journal tells it, with its text."""
     values: dict[str, Any] = {
         name: tuple(cast("list[str]", value)) if name in LISTS else value
         for name, value in folded.values.items()
@@ -232,10 +234,17 @@ def folded_record(folded: FoldedRecord, text: StoredText | None) -> Record:
         **values,
         version=folded.version,
         changed_at=folded.changed_at,
-        text=text_of(None if text is None else text.body),
-        content_hash=str(folded.values["digest"]) if text is None else text.content_hash,
-        norm_hash="" if text is None else text.norm_hash,
+        text=text,
+        content_hash=content_hash,
+        norm_hash=norm_hash,
     )
+
+
+def folded_with(folded: FoldedRecord, text: StoredText | None) -> Record:
+    """`folded_record` with a row of ``texts``; as a tombstone when that is gone."""
+    if text is None:
+        return folded_record(folded, _NO_TEXT, str(folded.values["digest"]), "")
+    return folded_record(folded, text_of(text.body), text.content_hash, text.norm_hash)
 
 
 _KINDS = {kind.value: kind for kind in Kind}

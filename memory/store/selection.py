@@ -9,14 +9,16 @@ import base64
 import binascii
 import json
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
-from sqlalchemy import ColumnElement, case, func, literal, tuple_
+from sqlalchemy import BigInteger, ColumnElement, bindparam, case, func, tuple_
 
 from memory.api import Order
 from memory.errors import FaultCode, MemoryFault
 from memory.model import Instant, Kind, Origin, Record, State
 from memory.store.tables import records
+
+Shape: TypeAlias = "tuple[int, int, bool, bool, bool, bool, bool, bool]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +41,35 @@ class Selection:
     recorded_to: Instant | None = None
     """Exclusive."""
 
-    def where(self) -> list[ColumnElement[bool]]:
-        """The conditions on ``records``, all but `known_at`."""
-        row = records.c
-        conditions: list[ColumnElement[bool]] = [row.space == self.space]
-        for column, values in ((row.state, self.states), (row.kind, self.kinds)):
-            if len(values) == 1:
-                conditions.append(column == values[0].value)
-            elif values:
-                conditions.append(column.in_([value.value for value in values]))
-        if self.valid_at is not None:
-            conditions.append((row.valid_from <= self.valid_at) | row.valid_from.is_(None))
-            conditions.append((row.valid_to > self.valid_at) | row.valid_to.is_(None))
-        if self.session_id is not None:
-            conditions.append(row.session_id == self.session_id)
-        if self.actor is not None:
-            conditions.append(row.actor == self.actor)
-        if self.origin is not None:
-            conditions.append(row.origin == self.origin.value)
-        if self.recorded_from is not None:
-            conditions.append(row.recorded_at >= self.recorded_from)
-        if self.recorded_to is not None:
-            conditions.append(row.recorded_at < self.recorded_to)
-        return conditions
+    @property
+    def shape(self) -> Shape:
+        """Which conditions there are: selections of one shape share their SQL."""
+        return (
+            min(len(self.states), 2),
+            min(len(self.kinds), 2),
+            self.valid_at is not None,
+            self.session_id is not None,
+            self.actor is not None,
+            self.origin is not None,
+            self.recorded_from is not None,
+            self.recorded_to is not None,
+        )
+
+    def values(self) -> dict[str, object]:
+        """The parameters of `conditions`."""
+        states = [state.value for state in self.states]
+        kinds = [kind.value for kind in self.kinds]
+        return {
+            "s_space": self.space,
+            "s_states": states[0] if len(states) == 1 else states,
+            "s_kinds": kinds[0] if len(kinds) == 1 else kinds,
+            "s_valid_at": self.valid_at,
+            "s_session_id": self.session_id,
+            "s_actor": self.actor,
+            "s_origin": None if self.origin is None else self.origin.value,
+            "s_recorded_from": self.recorded_from,
+            "s_recorded_to": self.recorded_to,
+        }
 
     def takes(self, record: Record) -> bool:
         """The same for a record in memory."""
@@ -78,6 +86,33 @@ class Selection:
             and (self.recorded_from is None or record.recorded_at >= self.recorded_from)
             and (self.recorded_to is None or record.recorded_at < self.recorded_to)
         )
+
+
+def conditions(shape: Shape) -> list[ColumnElement[bool]]:
+    """The conditions on ``records`` of all selections of a shape, all but `Selection.known_at`."""
+    states, kinds, valid, session, actor, origin, since, until = shape
+    row = records.c
+    found: list[ColumnElement[bool]] = [row.space == bindparam("s_space")]
+    for column, count, name in ((row.state, states, "s_states"), (row.kind, kinds, "s_kinds")):
+        if count == 1:
+            found.append(column == bindparam(name))
+        elif count:
+            found.append(column.in_(bindparam(name, expanding=True)))
+    if valid:
+        at = bindparam("s_valid_at", type_=BigInteger())
+        found.append((row.valid_from <= at) | row.valid_from.is_(None))
+        found.append((row.valid_to > at) | row.valid_to.is_(None))
+    if session:
+        found.append(row.session_id == bindparam("s_session_id"))
+    if actor:
+        found.append(row.actor == bindparam("s_actor"))
+    if origin:
+        found.append(row.origin == bindparam("s_origin"))
+    if since:
+        found.append(row.recorded_at >= bindparam("s_recorded_from"))
+    if until:
+        found.append(row.recorded_at < bindparam("s_recorded_to"))
+    return found
 
 
 _KEY_LENGTHS = {Order.NEWEST: 2, Order.OLDEST: 2, Order.TURN: 4, Order.CHANGED: 1}
@@ -103,10 +138,16 @@ def order_by(order: Order) -> list[ColumnElement[Any]]:
     return [column.desc() for column in columns] if order in _DESCENDING else columns
 
 
-def behind(order: Order, key: tuple[int, ...]) -> ColumnElement[bool]:
-    """The condition that a record comes after the one with ``key``."""
-    columns, values = tuple_(*key_columns(order)), tuple_(*map(literal, key))
-    return columns < values if order in _DESCENDING else columns > values
+def behind(order: Order) -> ColumnElement[bool]:
+    """The condition that a record comes after a key, whose parameters are `key_values`."""
+    names = [bindparam(f"k_{place}", type_=BigInteger()) for place in range(_KEY_LENGTHS[order])]
+    columns, key = tuple_(*key_columns(order)), tuple_(*names)
+    return columns < key if order in _DESCENDING else columns > key
+
+
+def key_values(key: tuple[int, ...]) -> dict[str, object]:
+    """The parameters of `behind`."""
+    return {f"k_{place}": part for place, part in enumerate(key)}
 
 
 def key_of(order: Order, record: Record, changed_seq: int) -> tuple[int, ...]:

@@ -8,12 +8,25 @@ is ever read as the syntax of the index. Imports SQLAlchemy: load lazily.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, bindparam, column, func, literal_column, select, table, text
+from sqlalchemy import (
+    Connection,
+    Select,
+    Text,
+    bindparam,
+    column,
+    func,
+    literal_column,
+    select,
+    table,
+    text,
+)
 from sqlalchemy.sql.elements import ColumnElement
 
+from memory.store.selection import Selection, Shape, conditions
 from memory.store.tables import records
 
 MOST_TERMS = 64
@@ -27,8 +40,8 @@ class TextIndex(Protocol):
         """Make the index where it does not exist."""
         ...
 
-    def put(self, connection: Connection, num: int, words: str) -> None:
-        """Index a record's words in place of those it had."""
+    def add(self, connection: Connection, num: int, words: str) -> None:
+        """Index the words of a record that is not in the index."""
         ...
 
     def remove(self, connection: Connection, num: int) -> None:
@@ -39,7 +52,7 @@ class TextIndex(Protocol):
         self,
         connection: Connection,
         terms: Sequence[str],
-        where: Iterable[ColumnElement[bool]],
+        selection: Selection,
         limit: int,
     ) -> list[tuple[int, float]]:
         """The best records with any of the terms: number and score (> 0), best first, ties by number."""
@@ -67,9 +80,8 @@ class Fts5Index:
             "(body, tokenize = 'porter unicode61 remove_diacritics 2')"
         )
 
-    def put(self, connection: Connection, num: int, words: str) -> None:
-        """Index a record's words in place of those it had."""
-        connection.execute(self._DELETE, {"num": num})
+    def add(self, connection: Connection, num: int, words: str) -> None:
+        """Index the words of a record that is not in the index."""
         connection.execute(self._INSERT, {"num": num, "body": words})
 
     def remove(self, connection: Connection, num: int) -> None:
@@ -80,24 +92,17 @@ class Fts5Index:
         self,
         connection: Connection,
         terms: Sequence[str],
-        where: Iterable[ColumnElement[bool]],
+        selection: Selection,
         limit: int,
     ) -> list[tuple[int, float]]:
         """The best records with any of the terms."""
         match = " OR ".join(_quoted(term) for term in terms[:MOST_TERMS] if _has_word(term))
         if not match:
             return []
-        words = table("words", column("rowid"))
-        score = func.bm25(literal_column("words"))
-        query = (
-            select(words.c.rowid, score)
-            .select_from(words.join(records, records.c.num == words.c.rowid))
-            .where(literal_column("words").op("MATCH")(bindparam("match", match)), *where)
-            .order_by(score, words.c.rowid)
-            .limit(limit)
-        )
+        values = {**selection.values(), "match": match, "limit": limit}
+        found = connection.execute(_fts5_search(selection.shape), values)
         # BM25 of FTS5 is negative, and better the lower. It is 0 for a word that almost all records have.
-        return [(num, max(-found, 1e-9)) for num, found in connection.execute(query)]
+        return [(num, max(-score, 1e-9)) for num, score in found]
 
     def nums(self, connection: Connection) -> set[int]:
         """The numbers of all indexed records."""
@@ -111,10 +116,7 @@ class Fts5Index:
 class PostgresIndex:
     """English stems in a ``tsvector``. Scores are those of ``ts_rank_cd``."""
 
-    _PUT = text(
-        "INSERT INTO words (num, body) VALUES (:num, to_tsvector('english', :body)) "
-        "ON CONFLICT (num) DO UPDATE SET body = excluded.body"
-    )
+    _INSERT = text("INSERT INTO words (num, body) VALUES (:num, to_tsvector('english', :body))")
     _DELETE = text("DELETE FROM words WHERE num = :num")
 
     def create(self, connection: Connection) -> None:
@@ -126,9 +128,9 @@ class PostgresIndex:
             "CREATE INDEX IF NOT EXISTS words_by_word ON words USING gin (body)"
         )
 
-    def put(self, connection: Connection, num: int, words: str) -> None:
-        """Index a record's words in place of those it had."""
-        connection.execute(self._PUT, {"num": num, "body": _fit(_plain(words))})
+    def add(self, connection: Connection, num: int, words: str) -> None:
+        """Index the words of a record that is not in the index."""
+        connection.execute(self._INSERT, {"num": num, "body": _fit(_plain(words))})
 
     def remove(self, connection: Connection, num: int) -> None:
         """Forget a record's words."""
@@ -138,30 +140,17 @@ class PostgresIndex:
         self,
         connection: Connection,
         terms: Sequence[str],
-        where: Iterable[ColumnElement[bool]],
+        selection: Selection,
         limit: int,
     ) -> list[tuple[int, float]]:
         """The best records with any of the terms."""
-        phrases: list[ColumnElement[Any]] = [
-            func.phraseto_tsquery(literal_column("'english'"), _plain(term))
-            for term in terms[:MOST_TERMS]
-            if _has_word(term)
-        ]
-        if not phrases:
+        asked = [_plain(term) for term in terms[:MOST_TERMS] if _has_word(term)]
+        if not asked:
             return []
-        asked = phrases[0]
-        for phrase in phrases[1:]:
-            asked = asked.op("||")(phrase)
-        words = table("words", column("num"), column("body"))
-        score = func.ts_rank_cd(words.c.body, asked)
-        query = (
-            select(words.c.num, score)
-            .select_from(words.join(records, records.c.num == words.c.num))
-            .where(words.c.body.op("@@")(asked), *where)
-            .order_by(score.desc(), words.c.num)
-            .limit(limit)
-        )
-        return [(num, max(float(found), 1e-9)) for num, found in connection.execute(query)]
+        values = {**selection.values(), "limit": limit}
+        values |= {f"term_{place}": term for place, term in enumerate(asked)}
+        found = connection.execute(_postgres_search(selection.shape, len(asked)), values)
+        return [(num, max(float(score), 1e-9)) for num, score in found]
 
     def nums(self, connection: Connection) -> set[int]:
         """The numbers of all indexed records."""
@@ -169,6 +158,41 @@ class PostgresIndex:
 
     def scrub(self, connection: Connection) -> None:
         """Nothing: ``VACUUM FULL`` writes the table and its index anew."""
+
+
+@lru_cache(maxsize=256)
+def _fts5_search(shape: Shape) -> Select[*tuple[Any, ...]]:
+    words = table("words", column("rowid"))
+    score = func.bm25(literal_column("words", Text()))
+    match = literal_column("words", Text()).op("MATCH")(bindparam("match"))
+    return (
+        select(words.c.rowid, score)
+        .select_from(words.join(records, records.c.num == words.c.rowid))
+        .where(match, *conditions(shape))
+        .order_by(score, words.c.rowid)
+        .limit(bindparam("limit"))
+    )
+
+
+@lru_cache(maxsize=512)
+def _postgres_search(shape: Shape, terms: int) -> Select[*tuple[Any, ...]]:
+    words = table("words", column("num"), column("body"))
+    asked: ColumnElement[Any] = _phrase(0)
+    for place in range(1, terms):
+        asked = asked.op("||")(_phrase(place))
+    score = func.ts_rank_cd(words.c.body, asked)
+    return (
+        select(words.c.num, score)
+        .select_from(words.join(records, records.c.num == words.c.num))
+        .where(words.c.body.op("@@")(asked), *conditions(shape))
+        .order_by(score.desc(), words.c.num)
+        .limit(bindparam("limit"))
+    )
+
+
+def _phrase(place: int) -> ColumnElement[Any]:
+    language = literal_column("'english'", Text())
+    return func.phraseto_tsquery(language, bindparam(f"term_{place}", type_=Text()))
 
 
 def _quoted(term: str) -> str:
