@@ -14,7 +14,6 @@ import dataclasses
 import functools
 import hashlib
 import inspect
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -237,12 +236,9 @@ def result_frame(id: int, result: object) -> bytes:
 
 
 def fault_frame(id: int, fault: MemoryFault) -> bytes:
-    """An answer that tells of a fault."""
-    error = {"code": fault.code.value, "message": fault.message, "hint": fault.hint}
-    try:
-        return _line({"id": id, "error": error})
-    except UnicodeEncodeError:
-        return json.dumps({"id": id, "error": error}).encode("ascii") + b"\n"
+    """An answer that tells of a fault. Halves of surrogate pairs in it become question marks."""
+    told = (text.encode("utf-8", "replace").decode() for text in (fault.message, fault.hint))
+    return _line({"id": id, "error": _Error(fault.code, *told)})
 
 
 def goodbye_frame(begun: int) -> bytes:
