@@ -101,7 +101,7 @@ class CollectionIndex:
 
     def delete(self, nums: Sequence[int]) -> None:
         """Take vectors out. Raises `IndexFault` and `ValueError`."""
-        ids = [str(num) for num in checked_nums(nums).tolist()]
+        ids = [str(num) for num in np.unique(checked_nums(nums)).tolist()]
         with self._lock:
             if not ids or not self._model_id:
                 return
