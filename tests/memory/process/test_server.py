@@ -107,7 +107,7 @@ async def test_a_request_that_is_given_up_leaves_the_connection_usable(tmp_path:
 async def test_what_a_client_that_left_had_queued_is_not_begun(tmp_path: Path) -> None:
     service = GatedService()
     async with (
-        serving(tmp_path, service),
+        serving(tmp_path, service) as server,
         client_of_served(tmp_path) as stays,
         asyncio.TaskGroup() as group,
     ):
@@ -115,7 +115,7 @@ async def test_what_a_client_that_left_had_queued_is_not_begun(tmp_path: Path) -
         await until(service.waiting.is_set)
         async with client_of_served(tmp_path) as leaves:
             queued = group.create_task(leaves.ask(remember("queued"), AGENT))
-            await until(lambda: leaves.is_connected)
+            await until(lambda: server._jobs.qsize() == 1)
             queued.cancel()
         service.gate.set()
         await running
