@@ -26,6 +26,7 @@ from console import format as fmt
 from console import keys, terminal_guard, theme
 from console.first_steps import FirstSteps
 from console.following import Following
+from console.memory_desk import MemoryDesk
 from console.palette import ActionCommands
 from console.safe import safe, safe_line
 from console.screens.base import MainScreen
@@ -84,6 +85,24 @@ def _savings() -> Screen[None]:
     return SavingsScreen()
 
 
+def _memory() -> Screen[None]:
+    from console.screens.memory import MemoryScreen
+
+    return MemoryScreen()
+
+
+def _decisions() -> Screen[None]:
+    from console.screens.decisions import DecisionsScreen
+
+    return DecisionsScreen()
+
+
+def _forgetting() -> Screen[None]:
+    from console.screens.forgetting import ForgettingScreen
+
+    return ForgettingScreen()
+
+
 def _local_zone() -> tzinfo:
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
@@ -121,6 +140,9 @@ class ConsoleApp(App[QuitChoice]):
         keys.CALLS: _calls,
         keys.CONFIG: _config,
         keys.SAVINGS: _savings,
+        keys.MEMORY: _memory,
+        keys.DECISIONS: _decisions,
+        keys.FORGETTING: _forgetting,
     }
     DEFAULT_MODE = keys.OVERVIEW
 
@@ -151,6 +173,7 @@ class ConsoleApp(App[QuitChoice]):
         self._paint_due = False
         self._painted_at = 0.0
         self.following = Following(station, clock, self._heard)
+        self.memory = MemoryDesk(self)
         self.wanted_upstream: str | None = None
         """The Upstreams screen puts its cursor there and clears this."""
         self.wanted_filter: str | None = None
@@ -371,6 +394,22 @@ class ConsoleApp(App[QuitChoice]):
 
         if not isinstance(self.screen, WhatIfScreen):
             self.push_screen(WhatIfScreen(record))
+
+    def open_record(self, record_id: str) -> None:
+        """Show one record of the memory, on top of the present screen."""
+        from console.screens.memory_record import RecordScreen
+
+        if not isinstance(self.screen, RecordScreen):
+            self.push_screen(RecordScreen(record_id))
+
+    def open_runs(self) -> None:
+        """Show the runs of forgetting."""
+        from console.screens.forgetting_runs import RunsScreen
+
+        if self.current_mode != keys.FORGETTING:
+            self.action_go(keys.FORGETTING)
+        if not isinstance(self.screen, RunsScreen):
+            self.push_screen(RunsScreen())
 
     def _go_and_draw(self, screen_id: str) -> None:
         self.action_go(screen_id)

@@ -25,6 +25,11 @@ SAVINGS = "savings"
 HELD = "held"
 HELD_TEXT = "held_text"
 WHAT_IF = "what_if"
+MEMORY = "memory"
+RECORD = "record"
+DECISIONS = "decisions"
+FORGETTING = "forgetting"
+RUNS = "runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +59,19 @@ class ScreenName:
     id: str
     number: str
     title: str
+    short: str = ""
+    """For the navigation when not all titles fit; empty: the title."""
 
 
 SCREENS: tuple[ScreenName, ...] = (
-    ScreenName(OVERVIEW, "1", "Overview"),
-    ScreenName(UPSTREAMS, "2", "Upstreams"),
+    ScreenName(OVERVIEW, "1", "Overview", "Home"),
+    ScreenName(UPSTREAMS, "2", "Upstreams", "Upstr."),
     ScreenName(CALLS, "3", "Calls"),
     ScreenName(CONFIG, "4", "Config"),
-    ScreenName(SAVINGS, "5", "Savings"),
+    ScreenName(SAVINGS, "5", "Savings", "Saved"),
+    ScreenName(MEMORY, "6", "Memory"),
+    ScreenName(DECISIONS, "7", "Decisions", "Decide"),
+    ScreenName(FORGETTING, "8", "Forgetting", "Forget"),
 )
 """The main screens in the order of their numbers."""
 
@@ -78,6 +88,11 @@ TITLES: Mapping[str, str] = {
     HELD: "held texts",
     HELD_TEXT: "one held text",
     WHAT_IF: "what-if",
+    MEMORY: "Memory",
+    RECORD: "one record",
+    DECISIONS: "Decisions",
+    FORGETTING: "Forgetting",
+    RUNS: "runs of forgetting",
 }
 """How help calls a scope."""
 
@@ -253,6 +268,116 @@ REGISTRY: tuple[Action, ...] = (
     Action("what_if.query", "e", "query", "Query", "type what is looked for", WHAT_IF, 61),
     Action("what_if.facts", "f", "facts", "Facts/text", "missing facts or the text", WHAT_IF, 62),
     Action("what_if.copy", "y", "copy", "Copy", "copy the variant's text", WHAT_IF, 40),
+    Action("memory.search", "slash", "search", "Search", "find as an agent would", MEMORY, 80),
+    Action("memory.kind", "t", "kind", "Kind", "one kind, then the next, then all", MEMORY, 70),
+    Action("memory.state", "s", "state", "State", "active, superseded, archived, …", MEMORY, 69),
+    Action("memory.order", "o", "order", "Order", "newest, oldest, changed last", MEMORY, 48),
+    Action("memory.more", "m", "more", "More", "the next page of the list", MEMORY, 50),
+    Action("memory.pin", "P", "pin", "Pin", "never forget it, and back", MEMORY, 55),
+    Action("memory.archive", "d", "archive", "Archive", "take it out of search (asks)", MEMORY, 54),
+    Action("memory.restore", "R", "restore", "Restore", "make it active again", MEMORY, 54),
+    Action("memory.undo", "u", "undo", "Undo", "take your last change back", MEMORY, 56),
+    Action("memory.copy", "y", "copy", "Copy", "copy the text", MEMORY, 41),
+    Action("memory.copy_id", "c", "copy_id", "Copy id", "copy the id", MEMORY, 40),
+    Action("memory.reload", "r", "reload", "Reload", "ask the memory again", MEMORY, 39),
+    Action("record.edit", "e", "edit", "Edit", "change the text", RECORD, 75),
+    Action("record.pin", "P", "pin", "Pin", "never forget it, and back", RECORD, 70),
+    Action("record.archive", "d", "archive", "Archive", "take it out of search (asks)", RECORD, 72),
+    Action("record.restore", "R", "restore", "Restore", "make it active again", RECORD, 72),
+    Action(
+        "record.expunge",
+        "X",
+        "expunge",
+        "Expunge",
+        "erase the text for ever (typed confirmation)",
+        RECORD,
+        60,
+    ),
+    Action("record.undo", "u", "undo", "Undo", "take your last change back", RECORD, 71),
+    Action("record.copy", "y", "copy", "Copy", "copy the text", RECORD, 50),
+    Action("record.copy_id", "c", "copy_id", "Copy id", "copy the id", RECORD, 49),
+    Action("record.reload", "r", "reload", "Reload", "ask the memory again", RECORD, 39),
+    Action("decisions.approve", "a", "approve", "Approve", "do what is proposed", DECISIONS, 85),
+    Action("decisions.reject", "x", "reject", "Reject", "leave all as it is", DECISIONS, 84),
+    Action(
+        "decisions.keep_both",
+        "b",
+        "keep_both",
+        "Keep both",
+        "leave all as it is and never propose this pair again",
+        DECISIONS,
+        83,
+    ),
+    Action("decisions.undo", "u", "undo", "Undo", "take a decision back", DECISIONS, 82),
+    Action("decisions.edit", "e", "edit", "Edit", "change a text before deciding", DECISIONS, 70),
+    Action(
+        "decisions.survivor",
+        "s",
+        "survivor",
+        "Other stays",
+        "choose which record stays",
+        DECISIONS,
+        69,
+    ),
+    Action(
+        "decisions.record", "o", "record", "Record", "one of the records in full", DECISIONS, 60
+    ),
+    Action("decisions.filter", "slash", "filter", "Filter", "words of the texts", DECISIONS, 58),
+    Action(
+        "decisions.decided", "v", "decided", "Decided", "what was decided, and back", DECISIONS, 57
+    ),
+    Action("decisions.pause", "p", "pause", "Pause", "hold the list still", DECISIONS, 45),
+    Action("decisions.more", "m", "more", "More", "the next page of the list", DECISIONS, 50),
+    Action("decisions.copy", "y", "copy", "Copy", "copy all that is shown", DECISIONS, 40),
+    Action("decisions.reload", "r", "reload", "Reload", "ask the memory again", DECISIONS, 39),
+    Action(
+        "forgetting.preview",
+        "r",
+        "preview",
+        "Preview",
+        "make a plan; nothing is forgotten",
+        FORGETTING,
+        85,
+    ),
+    Action(
+        "forgetting.exempt",
+        "space",
+        "exempt",
+        "Keep",
+        "leave this record out of the plan, and back",
+        FORGETTING,
+        80,
+    ),
+    Action("forgetting.pin", "P", "pin", "Pin", "never forget it, and back", FORGETTING, 72),
+    Action(
+        "forgetting.survivor",
+        "s",
+        "survivor",
+        "Other stays",
+        "let this one stay instead of its twin",
+        FORGETTING,
+        71,
+    ),
+    Action(
+        "forgetting.reason", "t", "reason", "Reason", "one reason, then the next", FORGETTING, 60
+    ),
+    Action(
+        "forgetting.run",
+        "D",
+        "run",
+        "Run",
+        "archive what the plan says (typed confirmation)",
+        FORGETTING,
+        84,
+    ),
+    Action("forgetting.undo", "u", "undo", "Undo", "take the last run back (asks)", FORGETTING, 65),
+    Action("forgetting.runs", "h", "runs", "Runs", "all runs and what they cost", FORGETTING, 64),
+    Action("forgetting.record", "o", "record", "Record", "the record in full", FORGETTING, 50),
+    Action("forgetting.more", "m", "more", "More", "the next page of the plan", FORGETTING, 45),
+    Action("forgetting.copy", "y", "copy", "Copy", "copy all that is shown", FORGETTING, 40),
+    Action("runs.undo", "u", "undo", "Undo", "restore what the run archived (asks)", RUNS, 80),
+    Action("runs.copy", "y", "copy", "Copy", "copy the run", RUNS, 40),
+    Action("runs.reload", "r", "reload", "Reload", "ask the memory again", RUNS, 39),
 )
 """All actions. Within what works on one screen no key appears twice (a test holds that)."""
 

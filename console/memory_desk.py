@@ -6,11 +6,12 @@ The memory may be slow, busy or gone; the screen goes on drawing what it has.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from memory.api import GetOverview, OverviewResult, PositionResult, Request
 from memory.errors import MemoryFault
-from memory.model import Actor, Origin
+from memory.model import Actor, Origin, Record
 
 if TYPE_CHECKING:
     from console.app import ConsoleApp
@@ -21,6 +22,15 @@ PERSON = Actor(Origin.OPERATOR, "console")
 """Who asks: the person at this terminal."""
 REST_SECONDS = 5.0
 """The overview is asked for again after so long, while a screen shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """How the last change to a record is taken back."""
+
+    words: str
+    """What was done, a sentence."""
+    request: Request[Record]
 
 
 class MemoryDesk:
@@ -34,6 +44,7 @@ class MemoryDesk:
         """Why ``overview`` is missing or old; ``None`` while all is well."""
         self.waiting = 0
         """Open proposals, for the navigation."""
+        self.undo: Undo | None = None
 
     def ask(
         self,

@@ -56,6 +56,7 @@ class ActionCommands(Provider):
         yield Entry(
             "savings: held texts", "browse the whole answers behind what was cut", app.open_held
         )
+        yield Entry("forgetting: runs", "what was archived, what it cost, and undo", app.open_runs)
         cut = next((one for one in reversed(app.state.calls) if one.held_key), None)
         if cut is not None:
             name = safe_line(f"{cut.upstream}.{cut.tool}", 80)

@@ -131,6 +131,8 @@ class MainScreen(Screen[None]):
             badges[keys.UPSTREAMS] = Cell(f"\u25b2{waiting}", Tone.WARN)
         if state.rejected_problems:
             badges[keys.CONFIG] = Cell(f"\u2716{state.rejected_problems}", Tone.BAD)
+        if self.console.memory.waiting:
+            badges[keys.DECISIONS] = Cell(f"\u25c6{self.console.memory.waiting}", Tone.WARN)
         self.query_one(NavBar).show(badges)
         self.query_one(Banner).show(banner(state))
 

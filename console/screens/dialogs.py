@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
-from console.safe import safe
+from console.safe import safe, safe_line
 from console.screens.base import entitle
 from console.widgets.columns import Column
 from console.widgets.linetable import LineTable
@@ -105,3 +105,66 @@ def confirm(app: ConsoleApp, title: str, words: str, verb: str, deed: Callable[[
         ),
         answered,
     )
+
+
+class TypedDialog(ModalScreen[bool]):
+    """A question that is answered by typing a given word, so that no repeated key answers it.
+
+    Gives true when exactly that was typed, else false. ``words`` may be long; they scroll.
+    """
+
+    AUTO_FOCUS = "Input"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
+
+    def __init__(self, title: str, words: str, expected: str) -> None:
+        super().__init__(classes="Dialog")
+        self._title = title
+        self._words = words
+        self._expected = expected
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog -danger -typed") as box:
+            entitle(box, self._title, "Enter goes on \u00b7 Esc leaves")
+            yield Static(Content(safe(self._words, 2000)), classes="words", markup=False)
+            yield Static(
+                Content(f"Type {safe_line(self._expected)} to go on:"),
+                classes="field-label",
+                markup=False,
+            )
+            yield Input(select_on_focus=False)
+            yield Static("", classes="problem", markup=False)
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self._problem("")
+
+    @on(Input.Submitted)
+    def _sent(self, event: Input.Submitted) -> None:
+        event.stop()
+        if event.value.strip() == self._expected:
+            self.dismiss(True)
+        else:
+            self._problem(f"That is not {safe_line(self._expected)}; nothing was done.")
+
+    def _problem(self, text: str) -> None:
+        line = self.query_one(".problem", Static)
+        line.update(Content(text))
+        line.set_class(bool(text), "-shown")
+
+    def action_leave(self) -> None:
+        """Nothing is done."""
+        self.dismiss(False)
+
+
+def confirm_typed(
+    app: ConsoleApp, title: str, words: str, expected: str, deed: Callable[[], None]
+) -> None:
+    """Ask for a typed word before a deed with a wide effect. Never over another dialog."""
+    if isinstance(app.screen, ModalScreen):
+        return
+
+    def answered(done: bool | None) -> None:
+        if done:
+            deed()
+
+    app.push_screen(TypedDialog(title, words, expected), answered)

@@ -15,6 +15,12 @@ from textual.widgets import Input
 from console import filters, keys
 from console.screens.base import entitle
 from console.widgets.glyphs import ENDINGS, MEANINGS, OUTCOMES, STATES
+from console.widgets.memory_glyphs import (
+    PROPOSAL_KINDS,
+    PROPOSAL_MEANINGS,
+    RECORD_MEANINGS,
+    RECORD_STATES,
+)
 from console.widgets.textpane import EMPTY, TextLine, TextPane
 from console.widgets.tone import Cell, Tone
 
@@ -82,7 +88,7 @@ class HelpScreen(ModalScreen[None]):
 def help_sections(
     scope: str, keymap: keys.Keymap, *, wide: bool
 ) -> Iterator[tuple[str, list[TextLine]]]:
-    """Title and lines: this screen first, then lists, everywhere, glyphs, filter, other screens.
+    """Title and lines: this screen first, then lists, everywhere, glyphs, memory, filter, other screens.
 
     ``wide``: the ids of actions get a column of their own.
     """
@@ -101,6 +107,20 @@ def help_sections(
         [
             (Cell(f"  {sign.glyph} {sign.word:<11}", sign.tone), Cell(ENDINGS[outcome]))
             for outcome, sign in OUTCOMES.items()
+        ],
+    )
+    yield (
+        "states of a record of the memory",
+        [
+            (Cell(f"  {sign.glyph} {sign.word:<11}", sign.tone), Cell(RECORD_MEANINGS[state]))
+            for state, sign in RECORD_STATES.items()
+        ],
+    )
+    yield (
+        "what waits on Decisions",
+        [
+            (Cell(f"  {sign.glyph} {sign.word:<11}", sign.tone), Cell(PROPOSAL_MEANINGS[kind]))
+            for kind, sign in PROPOSAL_KINDS.items()
         ],
     )
     yield (

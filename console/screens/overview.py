@@ -16,6 +16,7 @@ from console import keys
 from console.safe import safe_line
 from console.screens.base import MainScreen, entitle
 from console.screens.first_steps import FirstStepsDeeds
+from console.screens.memory_overview import memory_title, overview_lines
 from console.screens.savings_text import Summary, card_words, net_tone, share, summary_of
 from console.state import SAVINGS_DAYS, ConsoleState, calls_per_minute
 from console.widgets.chart import Chart
@@ -54,6 +55,20 @@ class SavingsChart(Chart, can_focus=True):
         self.action_open()
 
     def action_open(self) -> None:
+        """Tell the screen."""
+        self.post_message(self.Opened())
+
+
+class MemoryCard(TextPane):
+    """The panel that leads to the memory's screens, by Enter or a click."""
+
+    class Opened(Message):
+        """A person wants to see more."""
+
+    def on_click(self) -> None:
+        self.action_open_row()
+
+    def action_open_row(self) -> None:
         """Tell the screen."""
         self.post_message(self.Opened())
 
@@ -105,6 +120,7 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             empty="No call is running.",
             id="running",
         )
+        self._memory = MemoryCard(id="memory-card")
         self._welcome = TextPane(id="welcome")
 
     def body(self) -> Iterable[Widget]:
@@ -117,6 +133,7 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
         table = Vertical(self._upstreams, classes="panel", id="panel-upstreams")
         bottom = Horizontal(
             Vertical(self._attention, classes="panel", id="panel-attention"),
+            Vertical(self._memory, classes="panel", id="panel-memory"),
             Vertical(self._in_flight, classes="panel", id="panel-running"),
             Vertical(self._hosts, classes="panel", id="panel-hosts"),
             id="bottom",
@@ -141,6 +158,7 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
         )
         waiting = None if state.loaded else fmt.ELLIPSIS
         self._attention.show(state.attention, waiting or "Nothing needs you.")
+        self._draw_memory()
         running = f"running {len(state.running)}" if state.running else "running"
         entitle(self.query_one("#panel-running"), running)
         running_first = sorted(state.running, key=lambda call: call.started_at)
@@ -154,6 +172,13 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             waiting
             or f"No host is connected.\n{self.console.connect_hint}\nprints how to point one here.",
         )
+
+    def _draw_memory(self) -> None:
+        """Counts by kind, what waits, how the index is."""
+        desk = self.console.memory
+        desk.want_overview()
+        entitle(self.query_one("#panel-memory"), memory_title(desk.overview, desk.fault))
+        self._memory.show(overview_lines(desk.overview, desk.fault))
 
     def _draw_savings(self, state: ConsoleState, now: float) -> None:
         """Net today and of the last days, and what our own tools cost."""
@@ -320,6 +345,11 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
     def action_savings(self) -> None:
         """The Savings screen."""
         self.console.action_go(keys.SAVINGS)
+
+    @on(MemoryCard.Opened)
+    def _memory_opened(self) -> None:
+        waiting = self.console.memory.waiting
+        self.console.action_go(keys.DECISIONS if waiting else keys.MEMORY)
 
     @on(SavingsChart.Opened)
     def _savings_opened(self) -> None:

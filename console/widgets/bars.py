@@ -75,36 +75,62 @@ class NavBar(Widget):
             self._badges = badges
             self.refresh()
 
-    def _places(self) -> list[tuple[str, int, int]]:
-        places: list[tuple[str, int, int]] = []
-        x = 0
-        for screen in keys.SCREENS:
-            badge = self._badges.get(screen.id)
-            extra = len(badge.text) + 1 if badge else 0
-            end = x + len(screen.title) + 4 + extra
-            places.append((screen.id, x, end))
-            x = end
-        return places
+    def _entries(self) -> list[_Entry]:
+        """All titles if they fit, else short ones, else the numbers of the other screens."""
+        width = self.size.width
+        roomy = [self._entry(screen, screen.title, gap=True) for screen in keys.SCREENS]
+        if sum(entry.width for entry in roomy) + len(roomy) <= width:
+            return roomy
+        short = [self._entry(screen, screen.short or screen.title) for screen in keys.SCREENS]
+        if sum(entry.width for entry in short) + 1 <= width:
+            return short
+        return [
+            self._entry(screen, screen.title if screen.id == self._present else "")
+            for screen in keys.SCREENS
+        ]
+
+    def _entry(self, screen: keys.ScreenName, title: str, *, gap: bool = False) -> _Entry:
+        present = screen.id == self._present
+        badge = self._badges.get(screen.id)
+        cells = [Cell(f"{screen.number} {title}".rstrip(), Tone.CHOSEN if present else Tone.MUTED)]
+        if badge:
+            cells += [Cell(" "), badge] if gap else [badge]
+        return _Entry(screen.id, tuple(cells), present, gap)
 
     def on_click(self, event: events.Click) -> None:
-        for name, start, end in self._places():
-            if start <= event.x < end:
-                self.post_message(self.Chosen(name))
+        x = 0
+        for entry in self._entries():
+            if x <= event.x < x + entry.width + entry.gap:
+                self.post_message(self.Chosen(entry.id))
+                return
+            x += entry.width + entry.gap
 
     def render_line(self, y: int) -> Strip:
         cells: list[Cell] = []
-        for screen in keys.SCREENS:
-            present = screen.id == self._present
-            tone = Tone.CHOSEN if present else Tone.MUTED
-            name = f"{screen.number} {screen.title}"
-            badge = self._badges.get(screen.id)
-            cells.append(Cell("[" if present else " ", tone))
-            cells.append(Cell(name, tone))
-            if badge:
-                cells.append(Cell(" "))
-                cells.append(badge)
-            cells.append(Cell("]" if present else " ", tone))
+        space = Cell(" ", Tone.MUTED)
+        for entry in self._entries():
+            cells += [Cell("[", Tone.CHOSEN) if entry.present else space, *entry.cells]
+            if entry.present:
+                cells.append(Cell("]", Tone.CHOSEN))
+            elif entry.gap:
+                cells.append(space)
         return draw(self, tuple(cells), self.size.width)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One screen in the navigation."""
+
+    id: str
+    cells: tuple[Cell, ...]
+    present: bool
+    gap: bool
+    """A space stands after it."""
+
+    @property
+    def width(self) -> int:
+        """Cells that it takes, without the space after it."""
+        return 1 + sum(cell_len(cell.text) for cell in self.cells) + (self.present and not self.gap)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,9 @@ _MARK = "\u258c"
 class LineTable(ScrollView, Generic[Item], can_focus=True):
     """See the module's text.
 
+    An item whose cells are fewer than the columns is drawn as plain text over the whole width (the head of
+    a group, say); its first cell begins with a space, where the mark of the cursor stands.
+
     ``quiet``: the cursor shows only while the table has the focus.
     ``follow``: the cursor stays on the last row as rows are added; moving up ends it.
     """
@@ -233,7 +236,11 @@ class LineTable(ScrollView, Generic[Item], can_focus=True):
         cells, marked = self._drawn[y] = self._line_content(y)
         width = self.size.width
         if len(cells) != len(self._columns):
-            return draw(self, cells, width)
+            if not marked:
+                return draw(self, cells, width)
+            first = cells[0]
+            spanning = (Cell(_MARK, Tone.ACCENT), first._replace(text=first.text[1:]), *cells[1:])
+            return draw(self, spanning, width, over=cursor_style(self, self.has_focus))
         return self._line(cells, width, marked=marked)
 
     def _line_content(self, y: int) -> tuple[tuple[Cell, ...], bool]:

@@ -25,6 +25,12 @@ TextLine = tuple[Cell, ...]
 EMPTY: TextLine = ()
 
 
+class Flow(tuple[Cell, ...]):
+    """A line all of whose cells wrap, each keeping its tone: running text with marked words."""
+
+    __slots__ = ()
+
+
 def lines_of(text: str, tone: Tone = Tone.NORMAL, indent: str = "") -> list[TextLine]:
     """A text of several lines, neutralised, tabs as spaces, each line indented."""
     return [
@@ -35,8 +41,10 @@ def lines_of(text: str, tone: Tone = Tone.NORMAL, indent: str = "") -> list[Text
 def wrap(line: TextLine, width: int) -> list[TextLine]:
     """The line in pieces of at most ``width`` cells; continued lines keep the first one's indent.
 
-    Only the last cell of a line wraps; what comes before it is taken as a short label.
+    Only the last cell of a line wraps; what comes before it is taken as a short label. In a `Flow` all do.
     """
+    if isinstance(line, Flow):
+        return _flow(line, width)
     cells = [Cell(safe_line(cell.text), cell.tone) for cell in line]
     total = sum(cell_len(cell.text) for cell in cells)
     if total <= width or not cells or width < 4:
@@ -50,6 +58,37 @@ def wrap(line: TextLine, width: int) -> list[TextLine]:
     pieces = _pieces(last.text, width - label, width - len(indent))
     out: list[TextLine] = [(*head, Cell(pieces[0], last.tone))]
     out.extend((Cell(indent + piece, last.tone),) for piece in pieces[1:])
+    return out
+
+
+def _flow(line: Flow, width: int) -> list[TextLine]:
+    cells = [Cell(safe_line(cell.text), cell.tone) for cell in line]
+    whole = "".join(cell.text for cell in cells)
+    if cell_len(whole) <= width or width < 4:
+        return [tuple(cells)]
+    indent = " " * min(len(whole) - len(whole.lstrip(" ")), max(0, width - 10))
+    out: list[TextLine] = []
+    place, left = 0, [*cells]
+    for number, piece in enumerate(_pieces(whole, width, width - len(indent))):
+        # `_pieces` drops spaces where it cuts, and nothing else.
+        start = whole.index(piece, place) if piece else place
+        _take(left, start - place)
+        taken = _take(left, len(piece))
+        out.append((*((Cell(indent),) if number and indent else ()), *taken))
+        place = start + len(piece)
+    return out
+
+
+def _take(cells: list[Cell], length: int) -> list[Cell]:
+    """Remove so many characters from the front and give them."""
+    out: list[Cell] = []
+    while length > 0 and cells:
+        first = cells.pop(0)
+        if len(first.text) > length:
+            cells.insert(0, Cell(first.text[length:], first.tone))
+            first = Cell(first.text[:length], first.tone)
+        out.append(first)
+        length -= len(first.text)
     return out
 
 

@@ -202,6 +202,7 @@ class FakeMemory:
             for one in self.records.values()
             if one.state in request.states and (not request.kinds or one.kind in request.kinds)
         ]
+        found.sort(key=lambda one: one.recorded_at)
         if request.order is Order.NEWEST:
             found.reverse()
         elif request.order is Order.CHANGED:

@@ -1,0 +1,460 @@
+"""Decisions: what the memory would change and what waits for the person's word; nothing is irreversible.
+
+A decided row stays where it is, marked, until it is ten seconds old or the list is read again, so that a
+key pressed twice never decides about the next row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual import on
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from console import format as fmt
+from console import keys
+from console.memory_desk import fault_words
+from console.safe import safe_line
+from console.screens import memory_deeds as deeds
+from console.screens.base import MainScreen, entitle
+from console.screens.decisions_text import (
+    UNDOABLE,
+    haystack,
+    proposal_lines,
+    records_of,
+    row_cells,
+    title,
+)
+from console.screens.dialogs import confirm
+from console.screens.memory_text import fault_lines, seconds
+from console.state import ConsoleState
+from console.widgets.columns import Column
+from console.widgets.linetable import LineTable
+from console.widgets.memory_glyphs import PROPOSAL_STATES
+from console.widgets.textpane import TextPane
+from console.widgets.tone import Cell, Tone
+from console.widgets.typing_bars import FilterBar
+from memory.api import (
+    Decide,
+    Decision,
+    GetPosition,
+    ListProposals,
+    PositionResult,
+    ProposalPage,
+    ProposalView,
+)
+from memory.errors import MemoryFault
+from memory.model import ProposalKind, ProposalState, Record
+
+COLUMNS = (
+    Column("", 1),
+    Column("", 9),
+    Column("what", 10, flex=1),
+    Column("impact", 9, drop=2),
+    Column("age", 6, right=True, drop=1),
+)
+POLL_SECONDS = 2.0
+"""So often the memory is asked whether anything changed, while the screen is shown."""
+STAY_SECONDS = 10.0
+DECIDED = tuple(state for state in ProposalState if state is not ProposalState.OPEN)
+PAGE = 50
+
+
+class DecisionsScreen(MainScreen):
+    """See the module's text."""
+
+    SCOPE = keys.DECISIONS
+    BINDINGS = keys.bindings(keys.DECISIONS)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._table: LineTable[ProposalView] = LineTable(
+            COLUMNS, self._cells, lambda view: view.proposal.id, header=False, id="main"
+        )
+        self._pane = TextPane(id="decision-text")
+        self._filter = FilterBar("words of the texts", id="filter")
+        self._views: list[ProposalView] | None = None
+        self._just_decided: dict[str, ProposalView] = {}
+        self._keep: dict[str, str] = {}
+        """Proposal to the record that shall stay instead of the proposed one."""
+        self._open = 0
+        self._next = ""
+        self._position: PositionResult | None = None
+        self._fault: MemoryFault | None = None
+        self._paused = False
+        self._decided = False
+        """Whether the decided ones are shown."""
+        self._busy: set[str] = set()
+        """Proposals whose decision is on its way."""
+
+    def body(self) -> Iterable[Widget]:
+        yield Horizontal(
+            Vertical(self._table, classes="panel", id="master"),
+            Vertical(self._pane, classes="panel", id="detail"),
+        )
+        yield self._filter
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.set_interval(POLL_SECONDS, self.poll)
+        self._reload()
+
+    # -- asking -------------------------------------------------------------------------------
+
+    def poll(self) -> None:
+        """Ask whether anything changed; read the list again if so."""
+        if not self.is_current or self._paused:
+            return
+        self._forget_old()
+
+        def got(position: PositionResult) -> None:
+            self.console.memory.heard(position)
+            if position != self._position or self._fault is not None:
+                self._position = position
+                self._reload()
+
+        self.console.memory.ask(GetPosition(), got, self._failed, group="memory-position")
+
+    def _reload(self, after: str = "") -> None:
+        states = DECIDED if self._decided else (ProposalState.OPEN,)
+        # Read as many as were shown, so that a refresh takes none away from under the cursor.
+        shown = len(self._views or ())
+        limit = PAGE if after else min(500, max(PAGE, shown))
+
+        def got(page: ProposalPage) -> None:
+            self._fault = None
+            self._open, self._next = page.open, page.next
+            self.console.memory.waiting = page.open
+            if after and self._views is not None:
+                known = {view.proposal.id for view in self._views}
+                more = [view for view in page.items if view.proposal.id not in known]
+                self._views = [*self._views, *more]
+            else:
+                self._take(page.items)
+            self.redraw()
+
+        self.console.memory.ask(
+            ListProposals(states=states, limit=limit, after=after),
+            got,
+            self._failed,
+            group="memory",
+        )
+
+    def _take(self, items: tuple[ProposalView, ...]) -> None:
+        """The new list; what was decided a moment ago keeps its place."""
+        fresh = [view for view in items if view.proposal.id not in self._just_decided]
+        for place, old in enumerate(self._views or ()):
+            decided = self._just_decided.get(old.proposal.id)
+            if decided is not None:
+                fresh.insert(min(place, len(fresh)), decided)
+        self._views = fresh
+
+    def _failed(self, fault: MemoryFault) -> None:
+        self._fault = fault
+        self.redraw()
+
+    def _forget_old(self) -> None:
+        """Drop decided rows that are old enough, except the one under the cursor."""
+        now = self.console.now()
+        current = self._table.current
+        old = [
+            name
+            for name, view in self._just_decided.items()
+            if now - seconds(view.proposal.decided_at or 0) > STAY_SECONDS
+            and (current is None or current.proposal.id != name)
+        ]
+        for name in old:
+            del self._just_decided[name]
+        if old and self._views is not None and not self._decided:
+            self._views = [view for view in self._views if view.proposal.id not in old]
+            self.redraw()
+
+    # -- drawing ------------------------------------------------------------------------------
+
+    def draw(self, state: ConsoleState) -> None:
+        panel = self.query_one("#master")
+        name = "decided" if self._decided else "waiting"
+        if self._views is None:
+            words = "asking the memory" + fmt.ELLIPSIS
+            if self._fault is not None:
+                words = fault_lines(self._fault, self._key("decisions.reload"))
+            self._table.show((), words)
+            entitle(panel, name)
+            self._draw_detail()
+            return
+        words = self._filter.text
+        shown = [view for view in self._views if self._wanted(view)]
+        self._table.show(shown, self._empty(words))
+        number = fmt.count(len(self._views) if self._decided else self._open)
+        if words:
+            number = f"{fmt.count(len(shown))}/{fmt.count(len(self._views))}"
+            self._filter.note(number)
+        title_words = f"{name} {number}" + (f"  /{words}" if words else "")
+        if self._paused:
+            title_words += "  PAUSED"
+        below = "m: more" if self._next else ""
+        if self._fault is not None:
+            title_words += "  (stale)"
+            below = "\u2716 " + fault_words(self._fault)
+        entitle(panel, title_words, below)
+        self._draw_detail()
+
+    def _empty(self, words: str) -> str:
+        if words:
+            return f"0 of {len(self._views or ())} match \u2014 Esc clears the filter"
+        if self._decided:
+            return "Nothing was decided yet."
+        return (
+            "Nothing waits for you.\n\n"
+            "What the memory would replace,\nmerge or let in comes here first."
+        )
+
+    def _wanted(self, view: ProposalView) -> bool:
+        words = self._filter.text.lower().split()
+        if not words:
+            return True
+        text = haystack(view)
+        return all(word in text for word in words)
+
+    def _cells(self, view: ProposalView) -> tuple[Cell, ...]:
+        cells = row_cells(view, self.console.now())
+        if view.proposal.id in self._busy:
+            return (Cell(fmt.ELLIPSIS, Tone.ACCENT), *cells[1:])
+        return cells
+
+    def _draw_detail(self, *, top: bool = False) -> None:
+        panel = self.query_one("#detail")
+        view = self._table.current
+        if view is None:
+            self._pane.show(())
+            entitle(panel, "")
+            return
+        keep = self._keep.get(view.proposal.id, "")
+        lines = proposal_lines(view, keep, self.console.now(), self.console.tz)
+        self._pane.show(lines, top=top)
+        entitle(panel, title(view), f"proposal {view.proposal.id}")
+
+    def _key(self, action: str) -> str:
+        return next(
+            self.console.keymap.shown(one) for one in keys.actions(self.SCOPE) if one.id == action
+        )
+
+    # -- events -------------------------------------------------------------------------------
+
+    @on(LineTable.Moved)
+    def _moved(self) -> None:
+        self._draw_detail(top=True)
+        self.draw_keys()
+
+    @on(LineTable.Opened)
+    def _opened(self) -> None:
+        if self._table.current is not None:
+            self.add_class("-reading")
+            self._pane.focus()
+            self.draw_keys()
+
+    @on(FilterBar.Changed)
+    def _filtered(self) -> None:
+        self.redraw()
+
+    @on(FilterBar.Closed)
+    def _filter_closed(self) -> None:
+        self._table.focus()
+        self.redraw()
+
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        if self._views is not None:
+            self._reload()
+
+    def go_back(self) -> bool:
+        if self.has_class("-reading"):
+            self.remove_class("-reading")
+            self._table.focus()
+            return True
+        if self._filter.text:
+            self._filter.action_clear()
+            return True
+        return False
+
+    # -- actions ------------------------------------------------------------------------------
+
+    @property
+    def _readable(self) -> bool:
+        """The texts are on the screen: nobody decides about what is not shown."""
+        return not self.has_class("-narrow") or self.has_class("-reading")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        view = self._table.current
+        one = view.proposal if view is not None else None
+        undoable = one is not None and one.state in UNDOABLE
+        can_decide = one is not None and one.state is ProposalState.OPEN and self._readable
+        free = one is not None and one.id not in self._busy
+        match action:
+            case "approve" | "reject":
+                return True if can_decide and free else (False if undoable else None)
+            case "keep_both":
+                pair = one is not None and one.kind in (
+                    ProposalKind.SUPERSEDE,
+                    ProposalKind.DUPLICATE,
+                )
+                return (True if can_decide and free else None) if pair and not undoable else False
+            case "undo":
+                return undoable and free
+            case "edit":
+                return True if can_decide and view is not None and records_of(view) else None
+            case "survivor":
+                several = one is not None and one.kind in (
+                    ProposalKind.SUPERSEDE,
+                    ProposalKind.DUPLICATE,
+                )
+                return (True if can_decide else None) if several else False
+            case "record":
+                return True if view is not None and records_of(view) else None
+            case "copy":
+                return True if view is not None else None
+            case "more":
+                return bool(self._next)
+            case _:
+                return super().check_action(action, parameters)
+
+    def offers_open(self) -> bool:
+        return self._table.current is not None and not self._pane.has_focus
+
+    def action_approve(self) -> None:
+        """Do what is proposed. A plan of forgetting asks first: it is about many records."""
+        view = self._table.current
+        if view is None or not self.check_action("approve", ()):
+            return
+        if view.proposal.kind is not ProposalKind.RUN:
+            self._decide(view, Decision.APPROVE)
+            return
+        number = fmt.plural(len(view.proposal.replace), "record")
+        confirm(
+            self.console,
+            f"Run the plan {safe_line(view.proposal.plan_hash[:12])}?",
+            f"{number} are archived, as {safe_line(view.proposal.proposer, 60)} asked.\n"
+            "They can be restored: Forgetting (8) shows and undoes runs.",
+            "Run it",
+            lambda: self._decide(view, Decision.APPROVE),
+        )
+
+    def action_reject(self) -> None:
+        """Leave all as it is."""
+        view = self._table.current
+        if view is not None and self.check_action("reject", ()):
+            self._decide(view, Decision.REJECT)
+
+    def action_keep_both(self) -> None:
+        """Leave all as it is for good."""
+        view = self._table.current
+        if view is not None and self.check_action("keep_both", ()):
+            self._decide(view, Decision.KEEP_BOTH)
+
+    def action_undo(self) -> None:
+        """Take the decision under the cursor back."""
+        view = self._table.current
+        if view is not None and self.check_action("undo", ()):
+            self._decide(view, Decision.UNDO)
+
+    def _decide(self, view: ProposalView, decision: Decision) -> None:
+        name = view.proposal.id
+        self._busy.add(name)
+        keep = self._keep.get(name, "") if decision is Decision.APPROVE else ""
+
+        def done(changed: ProposalView) -> None:
+            self._busy.discard(name)
+            state = changed.proposal.state
+            if state is ProposalState.OPEN or decision is Decision.UNDO:
+                self._just_decided.pop(name, None)
+                words = "Taken back: it waits again."
+            else:
+                self._just_decided[name] = changed
+                words = f"{PROPOSAL_STATES[state].word.capitalize()}; u takes it back."
+            self._views = [changed if one.proposal.id == name else one for one in self._views or ()]
+            self.console.say(words)
+            self.redraw()
+            self._reload()
+
+        def failed(_: MemoryFault) -> None:
+            self._busy.discard(name)
+            self.redraw()
+            self._reload()
+
+        self.console.memory.do(Decide(name, decision, keep=keep), done, failed)
+        self.redraw()
+
+    def action_edit(self) -> None:
+        """Change one of the texts before deciding."""
+        view = self._table.current
+        if view is None or not self.check_action("edit", ()):
+            return
+
+        def chosen(record: Record) -> None:
+            deeds.edit(self.console, record, self._reload)
+
+        records = records_of(view)
+        deeds.choose_record(self.console, "Edit which text?", "", records, chosen)
+
+    def action_survivor(self) -> None:
+        """Choose which record stays."""
+        view = self._table.current
+        if view is None or not self.check_action("survivor", ()):
+            return
+
+        def chosen(record: Record) -> None:
+            self._keep[view.proposal.id] = record.id
+            self._draw_detail(top=True)
+
+        deeds.choose_record(
+            self.console,
+            "Which one stays?",
+            "Nothing happens yet; approving (a) does it.",
+            records_of(view),
+            chosen,
+        )
+
+    def action_record(self) -> None:
+        """Show one of the records in full."""
+        view = self._table.current
+        if view is not None:
+            deeds.choose_record(
+                self.console,
+                "Show which record?",
+                "",
+                records_of(view),
+                lambda record: self.console.open_record(record.id),
+            )
+
+    def action_filter(self) -> None:
+        """Type a filter."""
+        self._filter.open()
+
+    def action_decided(self) -> None:
+        """Show what was decided, or what waits."""
+        self._decided = not self._decided
+        self._views, self._next = None, ""
+        self._just_decided.clear()
+        self.redraw()
+        self._reload()
+
+    def action_pause(self) -> None:
+        """Hold the list still."""
+        self._paused = not self._paused
+        self.redraw()
+
+    def action_more(self) -> None:
+        """The next page."""
+        if self._next:
+            self._reload(self._next)
+
+    def action_reload(self) -> None:
+        """Ask again; decided rows go."""
+        self._just_decided.clear()
+        self._reload()
+
+    def action_copy(self) -> None:
+        """Copy everything that is shown about it."""
+        if self._table.current is not None:
+            self.copy(self._pane.plain, "All about this decision")
