@@ -22,6 +22,10 @@ from enum import IntEnum
 from memory.model import Edge, Instant, Kind, Origin, PairClass, State
 
 
+MOST_MATES = 50
+"""If more guarded records than that share a text, it is not compared with others."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanRow:
     """What a plan needs to know of one record; the fields mean what they mean in `memory.model.Record`."""
@@ -78,7 +82,7 @@ class Duplicate:
 
 
 def duplicates(
-    rows: Iterable[PlanRow],
+    rows: Sequence[PlanRow],
     edges: Iterable[Edge],
     standing: Callable[[PlanRow], Standing],
     stays: Callable[[PlanRow], bool],
@@ -91,16 +95,18 @@ def duplicates(
     """
     found: list[Duplicate] = []
     nodes: list[PlanRow] = []
-    for group in _classes(rows):
-        if len(group) == 1:
-            if standing(group[0]) is Standing.FRESH:
-                nodes.append(group[0])
-            continue
+    mates: list[list[PlanRow]] = []
+    alone, classes = _classes(rows)
+    nodes += [row for row in alone if standing(row) is Standing.FRESH]
+    for group in classes:
         same = _of_class(group, standing, chosen)
         found += same
         gone = {one.row.id for one in same if not stays(one.row)}
-        nodes += [row for row in group if row.id not in gone and standing(row) is Standing.FRESH]
-    return found + _of_edges(nodes, edges, chosen, {one.row.id for one in found})
+        left = [row for row in group if row.id not in gone and standing(row) is Standing.FRESH]
+        if len(left) <= MOST_MATES:
+            nodes += left
+            mates.append(left)
+    return found + _of_edges(nodes, mates, edges, chosen, {one.row.id for one in found})
 
 
 def best(rows: Iterable[PlanRow], chosen: Set[str] = frozenset()) -> PlanRow:
@@ -119,12 +125,25 @@ def best(rows: Iterable[PlanRow], chosen: Set[str] = frozenset()) -> PlanRow:
     )
 
 
-def _classes(rows: Iterable[PlanRow]) -> list[list[PlanRow]]:
-    """Records of one kind with the same text. Equal content hashes imply equal norm hashes."""
-    by_text: defaultdict[tuple[Kind, str], list[PlanRow]] = defaultdict(list)
-    for row in rows:
-        by_text[row.kind, row.norm_hash or row.content_hash].append(row)
-    return list(by_text.values())
+def _classes(rows: Sequence[PlanRow]) -> tuple[list[PlanRow], list[list[PlanRow]]]:
+    """The records whose text no other of their kind has, and the groups of those with the same text.
+
+    Equal content hashes imply equal norm hashes.
+    """
+    alone: list[PlanRow] = []
+    classes: list[list[PlanRow]] = []
+    for kind in Kind:
+        first: dict[str, PlanRow] = {}
+        more: dict[str, list[PlanRow]] = {}
+        for row in rows:
+            if row.kind is kind:
+                text = row.norm_hash or row.content_hash
+                other = first.setdefault(text, row)
+                if other is not row:
+                    more.setdefault(text, [other]).append(row)
+        alone += [row for text, row in first.items() if text not in more]
+        classes += more.values()
+    return alone, classes
 
 
 def _of_class(
@@ -152,12 +171,16 @@ def _same_text(row: PlanRow, survivor: PlanRow) -> Duplicate:
 
 
 def _of_edges(
-    nodes: Sequence[PlanRow], edges: Iterable[Edge], chosen: Set[str], known: Set[str]
+    nodes: Sequence[PlanRow],
+    mates: Iterable[Sequence[PlanRow]],
+    edges: Iterable[Edge],
+    chosen: Set[str],
+    known: Set[str],
 ) -> list[Duplicate]:
     by_num = {row.num: row for row in nodes}
     links = _links(by_num, edges)
-    for same in _classes(nodes):
-        for row in same if len(same) > 1 else ():
+    for same in mates:
+        for row in same:
             for other in same:
                 if other is not row:
                     links[row.num][other.num] = None

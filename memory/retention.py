@@ -41,10 +41,15 @@ SHORTEST_DAYS = 1.0 / 24
 _LEAST_NEED = 1e-6
 _DIGITS = 6
 _STALE_LOGIT = log(STALE_NEED / (1 - STALE_NEED))
-_THRESHOLD = {
-    kind: -DECAY[kind] * log(days) - SPREAD * _STALE_LOGIT for kind, days in LIFETIME_DAYS.items()
+_CONSTANTS = {
+    kind: (
+        d,
+        d * log(IMPORTANCE_FACTOR) / IMPORTANCE_STEP,
+        -d * log(LIFETIME_DAYS[kind]) - SPREAD * _STALE_LOGIT,
+    )
+    for kind, d in DECAY.items()
 }
-_PRIOR = {kind: d * log(IMPORTANCE_FACTOR) / IMPORTANCE_STEP for kind, d in DECAY.items()}
+"""Decay, weight of importance, and threshold."""
 
 
 class Usage(Protocol):
@@ -72,12 +77,13 @@ class Usage(Protocol):
 
 def terms(usage: Usage, now: Instant) -> ScoreTerms:
     """The need of a record at ``now``, and what it is made of; all rounded to six digits."""
-    activation = _activation(usage, now)
+    decay, weight, threshold = _CONSTANTS[usage.kind]
+    activation = _activation(usage, now, decay)
     performance = None
     if usage.kind is Kind.PROCEDURAL:
         performance = round(wilson_upper(usage.successes, usage.failures), _DIGITS)
     return ScoreTerms(
-        need=_need(usage.kind, activation, usage.importance),
+        need=_need(activation, usage.importance, weight, threshold),
         activation=round(activation, _DIGITS),
         importance=usage.importance,
         uses=usage.support + usage.use_count,
@@ -88,17 +94,16 @@ def terms(usage: Usage, now: Instant) -> ScoreTerms:
 
 def need(usage: Usage, now: Instant) -> float:
     """`ScoreTerms.need` alone, from 0.000001 to 0.999999."""
-    return _need(usage.kind, _activation(usage, now), usage.importance)
+    decay, weight, threshold = _CONSTANTS[usage.kind]
+    return _need(_activation(usage, now, decay), usage.importance, weight, threshold)
 
 
-def _need(kind: Kind, activation: float, importance: float) -> float:
-    prior = _PRIOR[kind] * (importance - 0.5)
-    found = 1 / (1 + exp(-(activation + prior - _THRESHOLD[kind]) / SPREAD))
+def _need(activation: float, importance: float, weight: float, threshold: float) -> float:
+    found = 1 / (1 + exp((threshold - activation - weight * (importance - 0.5)) / SPREAD))
     return min(max(round(found, _DIGITS), _LEAST_NEED), 1 - _LEAST_NEED)
 
 
-def _activation(usage: Usage, now: Instant) -> float:
-    d = DECAY[usage.kind]
+def _activation(usage: Usage, now: Instant, d: float) -> float:
     stored = _days(usage.recorded_at, now)
     last = usage.last_used
     recent = stored if last is None else min(stored, _days(last, now))

@@ -217,6 +217,13 @@ def test_copies_of_a_reworded_text_go_for_the_sake_of_the_last_one_that_stays() 
     }
 
 
+def test_a_great_many_guarded_copies_do_no_harm() -> None:
+    rows = [same(num, "x", recorded_at=NOW - DAY) for num in range(3000)]
+    plan = plan_of([*rows, row(5000)], [edge(0, 5000)])
+    assert {(one.survivor, one.guard) for one in plan.decisions} == {("r0000", Guard.YOUNG)}
+    assert len(plan.decisions) == 2999
+
+
 def test_what_is_no_longer_valid_goes_unless_it_is_history() -> None:
     over = {"valid_to": NOW, "content_hash": "x"}
     rows = [row(1, **over), row(2, kind=Kind.EPISODIC, **over), row(3, valid_to=NOW + SECOND)]
@@ -251,12 +258,12 @@ def test_a_stale_record_goes_only_if_an_earlier_plan_found_it_stale_as_well() ->
 
 
 def test_a_fresh_record_does_not_go_for_a_stale_one() -> None:
-    # The stale one counts more, but it is on its way out: it goes for its own sake, if at all.
-    rows = [same(1, "x", recorded_at=NOW - 1000 * DAY, trust=3), same(2, "x")]
-    assert outcome(plan_of(rows)) == {"r0001": (Reason.STALE, Guard.HYSTERESIS, None)}
-    rows = [same(1, "x", recorded_at=NOW - 1000 * DAY, support=9), same(2, "x")]
-    rows[0] = replace(rows[0], support=1, importance=0.51)
-    assert outcome(plan_of(rows)) == {"r0001": (Reason.DUPLICATE, None, "r0002")}
+    old = same(1, "x", recorded_at=NOW - 1000 * DAY)
+    assert outcome(plan_of([old, same(2, "x")])) == {"r0001": (Reason.DUPLICATE, None, "r0002")}
+    # One of higher trust goes for its own sake only, if at all.
+    assert outcome(plan_of([replace(old, trust=3), same(2, "x")])) == {
+        "r0001": (Reason.STALE, Guard.HYSTERESIS, None)
+    }
 
 
 # guards
