@@ -21,7 +21,6 @@ from enum import IntEnum
 
 from memory.model import Edge, Instant, Kind, Origin, PairClass, State
 
-
 MOST_MATES = 50
 """If more guarded records than that share a text, it is not compared with others."""
 

@@ -525,7 +525,7 @@ def test_the_order_of_rows_and_edges_does_not_count(
     assert plan_of(rows, edges, policy) == expected
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(CROWDS, POLICIES, st.lists(st.integers(1, 24), max_size=3))
 def test_a_plan_right_after_a_run_archives_nothing(
     memory: tuple[list[PlanRow], list[Edge]], policy: ForgettingPolicy, chosen: list[int]
@@ -539,7 +539,7 @@ def test_a_plan_right_after_a_run_archives_nothing(
     assert second.pruned == ()
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(CROWDS, POLICIES)
 def test_whatever_goes_for_another_one_has_a_holder_that_stays(
     memory: tuple[list[PlanRow], list[Edge]], policy: ForgettingPolicy
@@ -557,7 +557,7 @@ def test_whatever_goes_for_another_one_has_a_holder_that_stays(
             assert by_id[one.survivor].trust >= by_id[one.id].trust
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(CROWDS)
 def test_every_pair_of_a_duplicate_group_says_the_same(
     memory: tuple[list[PlanRow], list[Edge]],
