@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +37,12 @@ def main(
     version: str,
     space: str = "",
     project_directory: Path | None = None,
+    program: Sequence[str] | None = None,
 ) -> int:
     """Serve the host that started this process until it closes our input; returns the exit code.
 
-    ``version``: of the product. ``space``: instead of the settings' ``memory.space``.
+    ``version``: of the product. ``space``: instead of the settings' ``memory.space``. ``program``: what
+    to start instead of the memory's process.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     paths = paths_for(environ)
@@ -49,7 +51,7 @@ def main(
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     async def serve() -> None:
-        client = MemoryClient(paths, environ, idle_seconds=settings.idle_seconds)
+        client = MemoryClient(paths, environ, idle_seconds=settings.idle_seconds, program=program)
         async with client:
             await _serve(server_of(client, space or settings.space, version))
 

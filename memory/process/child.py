@@ -14,13 +14,14 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
 from config.load import load_settings
 from config.paths import Paths, ensure_private_directory, paths_for
 from config.schema import MemorySettings
 from config.store import Applied, SettingsStore
+from config.watch import changes
 from memory.errors import MemoryFault
 from memory.process.program import OWNED_ELSEWHERE, READY
 from memory.process.server import Server, Service, bind
@@ -28,7 +29,7 @@ from memory.process.server import Server, Service, bind
 LOG_BYTES = 512 * 1024
 """The log is emptied when it grows beyond."""
 ENDING_SECONDS = 30.0
-"""A request that runs longer after a signal is cut off: the database survives that."""
+"""What runs longer when the process ends is cut off: the database survives that, and a new one can start."""
 _log = logging.getLogger("mms.memory")
 
 OpenMemory = Callable[[Path, MemorySettings, Mapping[str, str]], Service]
@@ -82,18 +83,17 @@ async def _serve(paths: Paths, open_memory: OpenMemory) -> None:
         lambda: open_memory(paths.memory_directory, store.current.memory, environ),
     )
 
-    def end() -> None:
-        server.stop()
+    def ending() -> None:
         # No handle is kept: at the end of the loop it is forgotten with it.
         loop.call_later(ENDING_SECONDS, os._exit, 1)
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, end)
+        loop.add_signal_handler(number, server.stop)
     bound = bind(paths.memory_socket)
     try:
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(_watch(store, server))
-            await server.serve(bound, _say_ready)
+            await server.serve(bound, _say_ready, ending)
             watching.cancel()
     finally:
         bound.close()
@@ -102,18 +102,15 @@ async def _serve(paths: Paths, open_memory: OpenMemory) -> None:
 
 
 async def _watch(store: SettingsStore, server: Server) -> None:
-    from config.watch import changes
-
-    async with contextlib.aclosing(_generator(changes(store.loaded.files))) as changed:
-        async for _ in changed:
+    """Follow the settings. A fault in it must not end the memory."""
+    try:
+        async for _ in changes(store.loaded.files):
             outcome = await asyncio.to_thread(store.reload)
             if isinstance(outcome, Applied) and outcome.old.memory != outcome.new.memory:
                 await server.configure(outcome.new.memory)
             bound_log()
-
-
-def _generator(changed: AsyncGenerator[None]) -> AsyncGenerator[None]:
-    return changed
+    except Exception:
+        _log.exception("settings are not followed any more")
 
 
 def _open_real(directory: Path, settings: MemorySettings, environ: Mapping[str, str]) -> Service:

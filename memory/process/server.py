@@ -79,10 +79,15 @@ class Server:
         self._leaving: asyncio.TimerHandle | None = None
         self._is_working = False
 
-    async def serve(self, bound: socket.socket, ready: Callable[[], None]) -> None:
+    async def serve(
+        self,
+        bound: socket.socket,
+        ready: Callable[[], None],
+        ending: Callable[[], None] = lambda: None,
+    ) -> None:
         """Answer on ``bound`` until the end; the request under way is finished and the memory closed.
 
-        ``ready`` is called once connections are taken.
+        ``ready`` is called once connections are taken, ``ending`` once no request is begun any more.
         """
         loop = asyncio.get_running_loop()
         listening = await loop.create_unix_server(lambda: _Connection(self), sock=bound)
@@ -92,6 +97,7 @@ class Server:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._work())
                 await self._ending.wait()
+                ending()
                 listening.close()
                 for connection in tuple(self._connections):
                     connection.say_goodbye()
