@@ -116,9 +116,14 @@ def test_the_time_of_a_state_can_be_given_and_stays_when_the_state_stays(store: 
 
 def test_a_change_of_another_version_is_stale_and_changes_nothing(store: Store) -> None:
     (record,) = put(store, "a fact")
-    with pytest.raises(MemoryFault) as fault, store.writing(AGENT, SPACE, START) as writing:
-        writing.change(record.id, "edited", RecordPatch(pinned=True), 1)
-        writing.change(record.id, "edited", RecordPatch(category="x"), 1)
+
+    def change_twice() -> None:
+        with store.writing(AGENT, SPACE, START) as writing:
+            writing.change(record.id, "edited", RecordPatch(pinned=True), 1)
+            writing.change(record.id, "edited", RecordPatch(category="x"), 1)
+
+    with pytest.raises(MemoryFault) as fault:
+        change_twice()
     assert fault.value.code is FaultCode.STALE
     with store.reading() as reading:
         assert reading.record(record.id) == record
