@@ -23,6 +23,7 @@ from config.edit import EditRefusedError, remove_upstream, set_key, unset_key
 from config.load import load_settings
 from config.paths import Paths, UnsafeDirectoryError, ensure_private_directory, paths_for
 from config.store import SettingsStore
+from console.memory_tools import MemoryHostTools, StationMemory
 from console.version import product_version
 from proxy.engine import Engine, EngineParts
 from proxy.listener import SocketInUse
@@ -108,7 +109,20 @@ def make_engine(
     def service(engine: Engine) -> StationService:
         return EngineService(engine, SettingsFile(paths.config_file, store, environ))
 
-    return Engine(EngineParts(paths, store, environ, product_version(), watch, service))
+    memory = StationMemory(paths, environ, lambda: store.current.memory)
+    tools = MemoryHostTools(memory.client, lambda: store.current.memory)
+    return Engine(
+        EngineParts(
+            paths,
+            store,
+            environ,
+            product_version(),
+            watch,
+            service,
+            host_tools=tools,
+            beside=memory.open,
+        )
+    )
 
 
 def log_to_file(paths: Paths, *, console: bool = False) -> None:

@@ -28,12 +28,13 @@ _CHUNK = 1 << 18
 system for each message, which costs more than all else that the bridge does."""
 _FIRST_PAUSE = 0.005
 _RETRY_SECONDS = 0.25
-_USAGE = """usage: mms connect [--no-start]
+_USAGE = """usage: mms connect [--no-start] [--space NAME]
 
 Connect a host to the station: the host launches this command and speaks MCP on its input and output.
 If no station runs, one is started in the background.
 
   --no-start      do not start a station; answer with an error when none runs
+  --space NAME    use this space of the memory; default: the setting memory.space
   --print CLIENT  print what to put into the configuration of CLIENT
 """
 
@@ -45,9 +46,10 @@ class _HostLeft(Exception):
 class Bridge:
     """One host, and one station at a time."""
 
-    def __init__(self, path: str, *, start: bool) -> None:
+    def __init__(self, path: str, *, start: bool, space: str = "") -> None:
         self._path = path
         self._start = start
+        self._space = space
         self._starting: subprocess.Popen[bytes] | None = None
         self._station: socket.socket | None = None
         self._ledger = Ledger()
@@ -79,8 +81,9 @@ class Bridge:
                 connection.close()
             else:
                 self._station = connection
-                hello = '{"mms":"host","version":1,"pid":%d,"directory":%s}\n'
-                connection.sendall((hello % (os.getppid(), _quoted(_directory()))).encode())
+                hello = '{"mms":"host","version":1,"pid":%d,"directory":%s,"space":%s}\n'
+                about = os.getppid(), _quoted(_directory()), _quoted(self._space)
+                connection.sendall((hello % about).encode())
                 return True
             if not wait or time.monotonic() > end:
                 return False
@@ -240,13 +243,31 @@ def main(arguments: list[str]) -> int:
     if any(argument in ("-h", "--help") for argument in arguments):
         sys.stdout.write(_USAGE)
         return 0
-    unknown = [argument for argument in arguments if argument != "--no-start"]
-    if unknown:
-        sys.stderr.write(f"mms connect: {unknown[0]} is not known\n\n{_USAGE}")
+    start, space = True, ""
+    given = iter(arguments)
+    for argument in given:
+        name, _, value = argument.partition("=")
+        if argument == "--no-start":
+            start = False
+        elif name == "--space" and (value := value or next(given, "")):
+            space = value
+        else:
+            sys.stderr.write(f"mms connect: {argument} is not known\n\n{_USAGE}")
+            return 2
+    if not _is_space(space):
+        sys.stderr.write(
+            f"mms connect: --space {space!r}: a space's name is 1 to 64 letters, digits, dots, - and _\n"
+        )
         return 2
     from config.paths import paths_for
 
-    return Bridge(str(paths_for(os.environ).socket), start="--no-start" not in arguments).run()
+    return Bridge(str(paths_for(os.environ).socket), start=start, space=space).run()
+
+
+def _is_space(name: str) -> bool:
+    """Whether it may be a space's name; empty: none is asked for. `re` would cost start-up time."""
+    known = name.isascii() and name.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    return not name or (known and len(name) <= 64)
 
 
 def _start_station() -> subprocess.Popen[bytes]:

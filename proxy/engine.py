@@ -11,7 +11,8 @@ import logging
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
 
 from config.paths import Paths, ensure_private_directory
 from config.schema import LlmSettings, ProxySettings, UpstreamSettings
@@ -31,6 +32,7 @@ from proxy.events import (
 )
 from proxy.fleet import Fleet
 from proxy.front import Front
+from proxy.host_tools import HostTools, NoHostTools
 from proxy.links.link import Link, LinkListener
 from proxy.links.stdio import Program, open_stdio
 from proxy.listener import Doors, listen
@@ -72,6 +74,10 @@ class EngineParts:
     """Yields whenever a settings file may have changed; ``None``: never."""
     service: Callable[[Engine], StationService]
     """Makes what operators talk to."""
+    host_tools: HostTools = field(default_factory=NoHostTools)
+    """Tools of ours that something outside the engine answers."""
+    beside: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
+    """Entered while the station runs, and left after its last call."""
 
 
 class Engine:
@@ -103,7 +109,14 @@ class Engine:
         )
         self.router = Router(self._proxy_settings, self.recorder, self._looks_secret, self.answers)
         self.router.offer_own_tools(
-            OwnTools(self.answers, self.feedback, self._offered_tools, self.recorder)
+            OwnTools(
+                self.answers,
+                self.feedback,
+                self._offered_tools,
+                self.recorder,
+                parts.host_tools,
+                self._proxy_settings,
+            )
         )
         self.backchannel = Backchannel(self.router)
         self.front = Front(self.router, self.backchannel, self.feed, parts.version)
@@ -146,7 +159,8 @@ class Engine:
             self.answers.held_store.start()
             self.feedback.start()
             try:
-                await self._serve()
+                async with self.parts.beside():
+                    await self._serve()
             finally:
                 self.paths.socket.unlink(missing_ok=True)
                 await asyncio.to_thread(self.fleet.save)

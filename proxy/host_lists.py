@@ -6,13 +6,12 @@ A host's first list may wait for upstreams that were never seen before; nothing 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from config.schema import ProxySettings
 from proxy import wire
 from proxy.catalogue import Catalogue, OfferedUpstream, build
-from proxy.control_tools import TOOLS
 from proxy.model import UpstreamState
 from proxy.session import HostSession
 from proxy.upstream import Upstream
@@ -56,8 +55,8 @@ class HostLists:
     ) -> None:
         """``tool_list_sent``: told whenever a host gets a list with our own tools, which it gets, too."""
         self.catalogue = Catalogue()
-        self.has_own_tools = False
-        """Somebody answers calls to our own tools."""
+        self.own_tools: Callable[[], Sequence[bytes]] = tuple
+        """Definitions of the tools that mms itself answers."""
         self._settings = settings
         self._upstreams = upstreams
         self._sessions = sessions
@@ -87,7 +86,7 @@ class HostLists:
             offered,
             self._looks_secret,
             context_query=settings.advertise_context_query,
-            own_tools=TOOLS if settings.advertise_control_tools and self.has_own_tools else (),
+            own_tools=self.own_tools(),
         )
         before = self._texts
         self._texts = {kind: self.catalogue.list_result(kind) for kind in KINDS.values()}
@@ -138,7 +137,7 @@ class HostLists:
     def _reply(self, session: HostSession, id: wire.Raw, kind: str) -> None:
         session.listed[kind] = self._texts[kind]
         if kind == "tools" and self.catalogue.own:
-            self._tool_list_sent(b",".join(TOOLS))
+            self._tool_list_sent(b",".join(self.catalogue.own_tools.values()))
         session.reply(id, self._texts[kind])
 
     def _unseen_upstreams(self) -> bool:

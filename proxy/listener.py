@@ -95,6 +95,7 @@ class _Hello(msgspec.Struct):
     mms: str = ""
     pid: int = 0
     directory: str = ""
+    space: str = ""
 
 
 class _Connection(asyncio.Protocol):
@@ -168,7 +169,12 @@ class _Connection(asyncio.Protocol):
         if hello.mms == "operator":
             self._hand_over(rest)
             return
-        self._peer = replace(self._peer, directory=hello.directory, pid=hello.pid or self._peer.pid)
+        self._peer = replace(
+            self._peer,
+            directory=hello.directory,
+            space=hello.space[:64],
+            pid=hello.pid or self._peer.pid,
+        )
         self._begin(rest)
 
     def _begin(self, rest: bytes) -> None:

@@ -7,16 +7,19 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from config.schema import ProxySettings
 from proxy import wire
 from proxy.answers import Answers, FetchedText
 from proxy.compress.notices import READ_MORE, SELECT_CHUNKS
 from proxy.control_tools import (
+    TOOLS,
     FeedbackArguments,
     parse_compression_feedback,
     parse_read_more,
     parse_select_chunks,
     text_result,
 )
+from proxy.host_tools import Caller, HostTools
 from proxy.model import Outcome
 from proxy.recorder import CallObservation
 from proxy.session import HostSession
@@ -48,7 +51,7 @@ class FeedbackSink(Protocol):
 
 
 class OwnTools:
-    """Answers calls to our own tools, each in a task of the engine's group."""
+    """Answers calls to our own tools and to those of ``host_tools``, each in a task of the engine's group."""
 
     def __init__(
         self,
@@ -56,17 +59,56 @@ class OwnTools:
         feedback: FeedbackSink,
         upstream_tools: Callable[[], Mapping[str, frozenset[str]]],
         recorder: CallRecorder,
+        host_tools: HostTools,
+        settings: Callable[[], ProxySettings],
     ) -> None:
         """``upstream_tools``: the tools that hosts are offered now, by upstream."""
         self._answers = answers
         self._feedback = feedback
         self._upstream_tools = upstream_tools
         self._recorder = recorder
+        self._host_tools = host_tools
+        self._settings = settings
+        self._started = f"{time.time_ns():x}"
+
+    def definitions(self) -> tuple[bytes, ...]:
+        """What hosts are offered, in the order of the list."""
+        ours = TOOLS if self._settings().advertise_control_tools else ()
+        return (*ours, *self._host_tools.definitions)
 
     def call(self, session: HostSession, id: wire.Raw, name: str, params: wire.Members) -> None:
         """Answer one call."""
         arguments = bytes(params.get("arguments", b"{}"))
-        self._answers.spawn(self._answer(session, id, name, arguments))
+        if name in self._host_tools.names:
+            self._answers.spawn(self._answer_elsewhere(session, id, name, arguments))
+        else:
+            self._answers.spawn(self._answer(session, id, name, arguments))
+
+    async def _answer_elsewhere(
+        self, session: HostSession, id: wire.Raw, name: str, arguments: bytes
+    ) -> None:
+        started = time.time()
+        clock = time.perf_counter()
+        call_id = self._recorder.next_call_id()
+        session.calls += 1
+        caller = Caller(session.name, f"{self._started}-{session.id}", session.peer.space)
+        answer = await self._host_tools.call(name, arguments, caller)
+        session.reply(id, answer.body)
+        self._recorder.observe(
+            CallObservation(
+                call_id,
+                started,
+                (time.perf_counter() - clock) * 1000,
+                session.name,
+                session.id,
+                OWN_NAME,
+                name,
+                Outcome.TOOL_ERROR if answer.is_error else Outcome.OK,
+                "",
+                arguments,
+                answer.body,
+            )
+        )
 
     async def _answer(
         self, session: HostSession, id: wire.Raw, name: str, arguments: bytes

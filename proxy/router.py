@@ -15,6 +15,7 @@ from proxy import wire
 from proxy.answer_cache import AnswerCache, KeptAnswer
 from proxy.answers import AnswerRequest, Answers, ShapedAnswer
 from proxy.catalogue import Catalogue
+from proxy.compress.notices import READ_MORE
 from proxy.exchange import Answer, Exchange, Failure, FailureKind, call_outcome
 from proxy.host_calls import HostCall, failure_text, is_tool_error
 from proxy.host_lists import KINDS, HostLists
@@ -84,7 +85,7 @@ class Router:
     def offer_own_tools(self, own_tools: OwnTools) -> None:
         """From the next `rebuild` on, hosts are offered our own tools."""
         self._own_tools = own_tools
-        self._lists.has_own_tools = True
+        self._lists.own_tools = own_tools.definitions
 
     # upstreams come, go and change
 
@@ -376,7 +377,7 @@ class Router:
             bytes(answer["result"]),
             rules,
             call.traits.output_schema,
-            bool(self._lists.catalogue.own_tools) and sees_own_tools(call.session),
+            READ_MORE in self._lists.catalogue.own_tools and sees_own_tools(call.session),
         )
         answers.spawn(self._shape(call, answer, request, answers))
 

@@ -64,6 +64,8 @@ class Peer:
     endpoint: str
     pid: int | None = None
     directory: str = ""
+    space: str = ""
+    """Memory space that the host's bridge asked for; empty: the settings'."""
 
 
 @dataclass(slots=True)

@@ -26,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-start", action="store_true", help="answer with an error when no station runs"
     )
+    parser.add_argument("--space", metavar="NAME", default="", help="use this space of the memory")
 
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
@@ -33,7 +34,8 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     if arguments.print is None:
         from proxy.bridge import main
 
-        return main(["--no-start"] if arguments.no_start else [])
+        space = ["--space", arguments.space] if arguments.space else []
+        return main(space + (["--no-start"] if arguments.no_start else []))
     from console.launching import own_program
 
     home = context.environ.get("MMS_HOME", "")

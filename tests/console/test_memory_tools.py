@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from config.paths import paths_for
 from config.schema import MemorySettings
-from console.memory_tools import MemoryHostTools
+from console.memory_tools import MemoryHostTools, StationMemory
 from memory import api
 from memory.api import Request
 from memory.errors import FaultCode, MemoryFault
@@ -24,7 +26,7 @@ CALLER = Caller("our-host", "session-7")
 async def test_a_call_reaches_the_memory_with_who_called_and_in_which_space() -> None:
     memory = FakeMemory()
     settings = MemorySettings(space="settings-space")
-    tools: HostTools = MemoryHostTools(memory, lambda: settings)
+    tools: HostTools = MemoryHostTools(lambda: memory, lambda: settings)
     answer = await tools.call("memory_store_semantic", b'{"content":"a fact"}', CALLER)
     assert not answer.is_error
     record = json.loads(answer.body)["structuredContent"]["record"]
@@ -39,7 +41,7 @@ async def test_a_call_reaches_the_memory_with_who_called_and_in_which_space() ->
 
 def test_the_tools_are_offered_as_long_as_the_settings_say_so() -> None:
     advertise = True
-    tools = MemoryHostTools(FakeMemory(), lambda: MemorySettings(advertise=advertise))
+    tools = MemoryHostTools(FakeMemory, lambda: MemorySettings(advertise=advertise))
     assert tools.definitions == TOOLS
     assert tools.names == frozenset(NAMES)
     advertise = False
@@ -54,7 +56,7 @@ class BrokenMemory:
 
 @pytest.mark.anyio
 async def test_what_goes_wrong_is_an_answer() -> None:
-    tools = MemoryHostTools(BrokenMemory(), MemorySettings)
+    tools = MemoryHostTools(BrokenMemory, MemorySettings)
     answer = await tools.call("memory_overview", b"{}", CALLER)
     assert answer.is_error
     body = json.loads(answer.body)
@@ -76,3 +78,19 @@ async def test_without_such_tools_every_call_is_an_error() -> None:
     answer = await tools.call("memory_overview", b"{}", CALLER)
     assert answer.is_error
     assert json.loads(answer.body)["isError"] is True
+
+
+@pytest.mark.anyio
+async def test_a_station_has_one_client_and_leaves_with_it(tmp_path: Path) -> None:
+    environ = {"MMS_HOME": str(tmp_path)}
+    memory = StationMemory(paths_for(environ), environ, lambda: MemorySettings(idle_seconds=7))
+    async with memory.open():
+        pass  # nobody called
+    async with memory.open():
+        client = memory.client()
+        assert memory.client() is client
+        assert client.idle_seconds == 7
+        assert not client.is_connected
+    with pytest.raises(MemoryFault, match="was closed"):
+        await client.ask(api.GetPosition(), Actor(Origin.AGENT))
+    assert not paths_for(environ).state_directory.exists()

@@ -19,6 +19,7 @@ from proxy.control_tools import FeedbackArguments
 from proxy.event_stream import EventFeed
 from proxy.fleet import Fleet
 from proxy.front import Front
+from proxy.host_tools import HostTools, NoHostTools
 from proxy.jobs import Job, JobFailed, Outcome
 from proxy.links.link import LinkFailed, LinkListener, LinkLost
 from proxy.model import Transport, UpstreamState, UpstreamView
@@ -282,11 +283,19 @@ class FakeRelay:
         self.recorder = FakeRecorder()
         self.worker = FakeWorker()
         self.feedback = FakeFeedback()
+        self.host_tools: HostTools = NoHostTools()
         self.answers = None if held is None else self._answers(held)
         self.router = Router(lambda: self.proxy, self.recorder, lambda text: False, self.answers)
         if self.answers is not None:
             self.router.offer_own_tools(
-                OwnTools(self.answers, self.feedback, self._offered, self.recorder)
+                OwnTools(
+                    self.answers,
+                    self.feedback,
+                    self._offered,
+                    self.recorder,
+                    self.host_tools,
+                    lambda: self.proxy,
+                )
             )
         self.backchannel = Backchannel(self.router)
         self.catalogues = FakeCatalogues()

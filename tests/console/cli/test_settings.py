@@ -35,7 +35,7 @@ def test_show_with_a_station_shows_what_is_in_force_there(mms: Instance, running
 
 
 @pytest.mark.parametrize(
-    ("pattern", "count"), [("proxy.http", 4), ("*timeout*", 4), ("proxy.max_queued", 1), ("x", 0)]
+    ("pattern", "count"), [("proxy.http", 4), ("*timeout*", 5), ("proxy.max_queued", 1), ("x", 0)]
 )
 def test_show_can_be_narrowed(mms: Instance, pattern: str, count: int) -> None:
     assert len(mms.run("config", "show", pattern, "--json").json["settings"]) == count
