@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from pathlib import Path
 
 import pytest
 
+from config.schema import MemorySettings
 from memory import api
 from memory.errors import FaultCode, MemoryFault
 from memory.process import client as client_module
@@ -14,7 +17,7 @@ from memory.process import server as server_module
 from memory.process import wire
 from tests.memory.process.processes import AGENT, PATIENCE, instance, remember, until
 from tests.memory.process.serving import GatedService, client_of_served, serving
-from tests.memory.support import NOW
+from tests.memory.support import NOW, make_record
 
 
 @pytest.mark.anyio
@@ -268,6 +271,89 @@ async def test_a_server_leaves_after_its_last_client_and_not_before(
             assert not server.is_ending
         async with asyncio.timeout(PATIENCE):
             await until(lambda: server.is_ending)
+
+
+@pytest.mark.anyio
+async def test_a_client_that_reads_no_answers_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "UNREAD_LIMIT", 1_000)
+    service = GatedService()
+    record = make_record(1, content="x" * 4_000_000)
+    service.records[record.id] = record
+    paths, _ = instance(tmp_path)
+    async with serving(tmp_path, service) as server, client_of_served(tmp_path) as client:
+        await client.ask(api.GetPosition(), AGENT)
+        raw = socket.socket(socket.AF_UNIX)
+        raw.connect(str(paths.memory_socket))
+        raw.sendall(wire.greeting_frame() + wire.call_frame(1, api.ListRecords(), AGENT))
+        await until(lambda: len(server._connections) == 2)
+        await until(lambda: len(server._connections) == 1)
+        raw.close()
+        await client.ask(api.GetPosition(), AGENT)
+
+
+@pytest.mark.anyio
+async def test_a_connection_of_another_user_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "_peer_user", lambda connection: os.getuid() + 1)
+    async with serving(tmp_path, GatedService()), client_of_served(tmp_path) as client:
+        with pytest.raises(MemoryFault, match="could not be started"):
+            await client.ask(api.GetPosition(), AGENT)
+
+
+@pytest.mark.anyio
+async def test_faults_of_configuring_and_closing_stay_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = GatedService()
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    async with serving(tmp_path, service) as server, client_of_served(tmp_path) as client:
+        await server.configure(MemorySettings())  # nothing is open yet
+        await client.ask(api.GetPosition(), AGENT)
+        await server.configure(MemorySettings(space="other"))
+        assert service.settings.space == "other"
+        monkeypatch.setattr(service, "configure", fail)
+        await server.configure(MemorySettings())
+        await client.ask(api.GetPosition(), AGENT)
+        monkeypatch.setattr(service, "close", fail)
+        service.closed = True
+    assert "new settings could not be applied" in caplog.text
+    assert "closing the memory failed" in caplog.text
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("says", "message"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak to a memory"),
+        (b'{"mms":"other","version":"1"}\n', "does not speak to a memory"),
+        (None, "could not be read"),
+    ],
+)
+async def test_a_process_that_speaks_something_else_is_a_fault(
+    tmp_path: Path, says: bytes | None, message: str
+) -> None:
+    paths, _ = instance(tmp_path)
+    paths.runtime_directory.mkdir(parents=True)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(wire.greeting_frame() if says is None else says)
+        await reader.readline()
+        if says is None and await reader.readline():
+            writer.write(b"[]\n")
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, str(paths.memory_socket))
+    async with server, client_of_served(tmp_path) as client:
+        with pytest.raises(MemoryFault, match=message) as caught:
+            await client.ask(remember("a fact"), AGENT)
+        assert caught.value.code is FaultCode.UNAVAILABLE
 
 
 @pytest.mark.parametrize(
