@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO
 
 import pytest
 from hypothesis import given
@@ -102,3 +108,46 @@ def test_texts_are_quoted_as_json(text: str) -> None:
         return
 
     assert json.loads(bridge._quoted(text)) == text
+
+
+def _write(pipe: IO[bytes], data: bytes) -> None:
+    pipe.write(data)
+    pipe.flush()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there the bridge has no socket to connect to")
+def test_messages_longer_than_the_buffer_pass_whole_in_both_directions(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    program = f"from proxy.bridge import Bridge; Bridge({str(path)!r}, start=False).run()"
+    question = _line(id=1, method="tools/call", params={"text": "q" * 700_001})
+    answer = _line(id=1, result={"text": "a" * 900_001})
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
+        door.bind(str(path))
+        door.listen()
+        door.settimeout(10)
+        with subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=Path(bridge.__file__).parents[1],
+        ) as host:
+            assert host.stdin is not None
+            assert host.stdout is not None
+            guard = threading.Timer(20, host.kill)  # ends every wait for its output, too
+            guard.start()
+            station, _ = door.accept()
+            station.settimeout(10)
+            with station, station.makefile("rb") as lines:
+                assert b'"mms":"host"' in lines.readline()
+                asking = threading.Thread(target=_write, args=(host.stdin, question))
+                asking.start()
+                assert lines.readline() == question
+                asking.join(10)
+                answering = threading.Thread(target=station.sendall, args=(answer,))
+                answering.start()
+                assert host.stdout.readline() == answer
+                answering.join(10)
+                host.stdin.close()
+            host.wait(10)
+            guard.cancel()
+    assert host.returncode == 0
