@@ -6,3 +6,8 @@ from __future__ import annotations
 def listed(words: str) -> frozenset[str]:
     """The words of a text as a set."""
     return frozenset(words.split())
+
+
+def ordered(words: str) -> tuple[str, ...]:
+    """The words of a text in order."""
+    return tuple(words.split())

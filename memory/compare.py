@@ -1,0 +1,433 @@
+"""What two texts have to do with each other: the same, in other words, contrary, more, or nothing.
+
+By words, with a little help of the similarity of their vectors: the words are aligned, and what is left
+over on each side decides. Nothing here knows the world: "is a vegetarian" and "eats beef" are not contrary.
+Pure, deterministic; a pair of sentences takes about 100 microseconds.
+
+One rule has no exception: texts that differ in any value (number, date, version, unit, id, path, address,
+name, sign), in a negation, or in a word that qualifies what is said are no duplicates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+
+from memory.model import PairClass, PairEvidence
+from memory.text import norm_words
+from memory.words.attributes import MANY_VERBS, SINGLE_ATTRIBUTES, SINGLE_VERBS
+from memory.words.light import LIGHT
+from memory.words.polarity import OPPOSITES
+from memory.words.tokens import VALUE_KINDS, Reading, Token, TokenKind, read_sentence
+
+SHOWN_FROM = 0.5
+"""Score from which a contradiction is one; below, the texts count as unrelated."""
+STRONG_FROM = 0.7
+SAME_FROM = 0.92
+"""Similarity (of the MiniLM model) from which light words may differ in a duplicate."""
+NEAR_FROM = 0.40
+"""Similarity below which a pair is not worth comparing."""
+SHARED_FROM = 0.34
+"""Share of the shorter text's content words that must be in the other."""
+
+_LONGEST_SLOT = 3
+"""Words that one value may have."""
+_LONGEST_TYPED = 5
+_MOST_SENTENCES = 12
+_MOST_SHOWN = 12
+_SENTENCE_END = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])[\"'\u201d\u2019)\]]{0,2}\s+|\n+|;\s+")
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The keys of the words and values of ``text``, for `is_candidate`."""
+    return frozenset(token.key for one in _sentences(text) for token in read_sentence(one).tokens)
+
+
+def is_candidate(
+    older_words: Collection[str], newer_words: Collection[str], similarity: float | None
+) -> bool:
+    """Whether a pair is worth `compare`, by the texts' `content_words`; takes a microsecond."""
+    if similarity is not None and similarity < NEAR_FROM:
+        return False
+    if similarity is not None and similarity >= SAME_FROM:
+        return True
+    shorter = min(len(older_words), len(newer_words))
+    if not shorter:
+        return False
+    shared = len(set(older_words) & set(newer_words))
+    return shared >= SHARED_FROM * shorter
+
+
+def compare(older: str, newer: str, similarity: float | None = None) -> PairEvidence:
+    """The class of a pair, how sure it is, and the words that decide.
+
+    ``similarity``: cosine of the texts' embeddings from -1 to 1, or ``None`` when there are none; it moves
+    scores a little and never makes a duplicate by itself. The score of a duplicate or detail is the share of
+    words that agree.
+    """
+    first, second = norm_words(older), norm_words(newer)
+    if first == second and first:
+        return PairEvidence(PairClass.IDENTICAL, 1.0)
+    olders, newers = _sentences(older), _sentences(newer)
+    if not olders or not newers:
+        return PairEvidence(PairClass.UNRELATED, 0.0)
+    contradiction = _contradiction(olders, newers, similarity)
+    if contradiction is not None:
+        return contradiction
+    return _agreement(_whole(olders), _whole(newers), similarity)
+
+
+@lru_cache(maxsize=512)
+def _sentences(text: str) -> tuple[str, ...]:
+    return tuple(part for part in map(str.strip, _SENTENCE_END.split(text)) if part)
+
+
+def _whole(sentences: tuple[str, ...]) -> tuple[Reading, ...]:
+    return tuple(map(read_sentence, sentences))
+
+
+# Agreement: identical, rewording, detail
+
+
+def _agreement(
+    older: tuple[Reading, ...], newer: tuple[Reading, ...], similarity: float | None
+) -> PairEvidence:
+    """Whether one text says what the other says."""
+    first = [token for reading in older for token in reading.tokens]
+    second = [token for reading in newer for token in reading.tokens]
+    extra, more, in_order = _left_over(first, second)
+    longest = max(len(first), len(second))
+    share = 1.0 - max(len(extra), len(more)) / longest if longest else 0.0
+    words = (_surfaces(extra), _surfaces(more))
+    if not first or not second:
+        return PairEvidence(PairClass.UNRELATED, 0.0, *words)
+    same_frame = in_order and _same_frame(older, newer)
+    if not extra and not more:
+        if same_frame:
+            return PairEvidence(PairClass.REWORDING, 1.0)
+        return PairEvidence(PairClass.UNRELATED, share)
+    light = _all_light(extra) and _all_light(more)
+    if light and same_frame and similarity is not None and similarity >= SAME_FROM:
+        return PairEvidence(PairClass.REWORDING, share, *words)
+    if not extra or not more or light:
+        covered = 1.0 - min(len(extra), len(more)) / longest
+        if len(first) - len(extra) >= 2 or not (extra and more):
+            return PairEvidence(PairClass.DETAIL, covered, *words)
+    return PairEvidence(PairClass.UNRELATED, share, *words)
+
+
+def _left_over(first: list[Token], second: list[Token]) -> tuple[list[Token], list[Token], bool]:
+    """Tokens of each side that the other lacks, and whether the rest comes in one order.
+
+    Values agree only when they are written alike; words when their keys are equal.
+    """
+    places: dict[str, list[int]] = {}
+    for place in range(len(first) - 1, -1, -1):
+        places.setdefault(_exact_key(first[place]), []).append(place)
+    used = bytearray(len(first))
+    more: list[Token] = []
+    last, in_order = -1, True
+    for token in second:
+        found = places.get(_exact_key(token))
+        if not found:
+            more.append(token)
+            continue
+        place = found.pop()
+        used[place] = 1
+        in_order = in_order and place > last
+        last = place
+    extra = [token for place, token in enumerate(first) if not used[place]]
+    return extra, more, in_order
+
+
+def _exact_key(token: Token) -> str:
+    """What must be equal in duplicates: a name is itself only, a word any inflection or synonym."""
+    if token.kind is TokenKind.NAME and token.key == token.stem:
+        return token.surface if token.surface.endswith("s") else token.key
+    return token.key
+
+
+def _same_frame(older: tuple[Reading, ...], newer: tuple[Reading, ...]) -> bool:
+    """Whether values, negations and qualifiers agree."""
+    return (
+        _joined(older, "signature") == _joined(newer, "signature")
+        and sorted(_joined(older, "qualifiers")) == sorted(_joined(newer, "qualifiers"))
+        and _denials(older) == _denials(newer)
+    )
+
+
+def _joined(readings: tuple[Reading, ...], field: str) -> list[str]:
+    return [one for reading in readings for one in getattr(reading, field)]
+
+
+def _denials(readings: tuple[Reading, ...]) -> Counter[str]:
+    """What each negator denies, by the next word's key."""
+    return Counter(
+        reading.tokens[negator.at].key if negator.at < len(reading.tokens) else ""
+        for reading in readings
+        for negator in reading.negators
+    )
+
+
+def _all_light(tokens: list[Token]) -> bool:
+    return all(token.kind is TokenKind.WORD and token.stem in LIGHT for token in tokens)
+
+
+def _surfaces(tokens: list[Token]) -> tuple[str, ...]:
+    return tuple(token.surface for token in tokens[:_MOST_SHOWN])
+
+
+# Contradiction
+
+_Run = tuple[int, ...]
+"""Places of neighbouring tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Alignment:
+    """Two sentences, word by word."""
+
+    older: Reading
+    newer: Reading
+    to_newer: tuple[int, ...]
+    """Per token of the older: place of its partner, or -1."""
+    to_older: tuple[int, ...]
+
+    @property
+    def older_left(self) -> list[int]:
+        """Places without a partner."""
+        return [place for place, partner in enumerate(self.to_newer) if partner < 0]
+
+    @property
+    def newer_left(self) -> list[int]:
+        """Places without a partner."""
+        return [place for place, partner in enumerate(self.to_older) if partner < 0]
+
+
+def _contradiction(
+    olders: tuple[str, ...], newers: tuple[str, ...], similarity: float | None
+) -> PairEvidence | None:
+    """The surest contradiction between a sentence of each text, if there is one."""
+    best: PairEvidence | None = None
+    single = len(olders) == len(newers) == 1
+    cosine = similarity if single else None
+    for newer in newers[:_MOST_SENTENCES]:
+        for older in olders[:_MOST_SENTENCES]:
+            if older == newer:
+                continue
+            found = _sentence_pair(read_sentence(older), read_sentence(newer), cosine)
+            if found is not None and (best is None or found.score > best.score):
+                best = found
+    return best
+
+
+def _sentence_pair(older: Reading, newer: Reading, similarity: float | None) -> PairEvidence | None:
+    if not older.tokens or not newer.tokens:
+        return None
+    pair = _align(older, newer)
+    matched = sum(partner >= 0 for partner in pair.to_newer)
+    if not matched:
+        return None
+    found = _polarity(pair, similarity) or _value(pair, similarity)
+    return found if found is not None and found.score >= SHOWN_FROM else None
+
+
+def _align(older: Reading, newer: Reading) -> _Alignment:
+    places: dict[str, list[int]] = {}
+    for place in range(len(older.tokens) - 1, -1, -1):
+        places.setdefault(older.tokens[place].key, []).append(place)
+    to_newer = [-1] * len(older.tokens)
+    to_older = [-1] * len(newer.tokens)
+    for place, token in enumerate(newer.tokens):
+        found = places.get(token.key)
+        if found:
+            partner = found.pop()
+            to_older[place] = partner
+            to_newer[partner] = place
+    return _Alignment(older, newer, tuple(to_newer), tuple(to_older))
+
+
+def _same_subject(pair: _Alignment) -> bool:
+    """Whether neither subject names something in the place of what the other names."""
+    older_odd = any(pair.to_newer[place] < 0 for place in range(pair.older.subject_end))
+    newer_odd = any(pair.to_older[place] < 0 for place in range(pair.newer.subject_end))
+    return not (older_odd and newer_odd)
+
+
+def _one_subject(pair: _Alignment) -> bool:
+    """Whether both are surely about one thing: the subjects agree word by word, in order."""
+    if not pair.older.found_verb or not pair.newer.found_verb:
+        return pair.to_newer[0] == 0
+    partners = [place for place in pair.to_newer[: pair.older.subject_end] if place >= 0]
+    return _same_subject(pair) and partners == sorted(partners)
+
+
+def _share(pair: _Alignment) -> float:
+    """Share of the shorter side's words (no values) that have a partner."""
+    older = [n for n, token in enumerate(pair.older.tokens) if token.kind not in VALUE_KINDS]
+    newer = [n for n, token in enumerate(pair.newer.tokens) if token.kind not in VALUE_KINDS]
+    matched = sum(pair.to_newer[place] >= 0 for place in older)
+    shorter = min(len(older), len(newer))
+    return matched / shorter if shorter else 0.0
+
+
+def _polarity(pair: _Alignment, similarity: float | None) -> PairEvidence | None:
+    """One side denies what the other says."""
+    older_denials, newer_denials = _scoped(pair, older=True), _scoped(pair, older=False)
+    opposites = _opposites(pair)
+    denied = bool(older_denials) != bool(newer_denials) or (
+        (len(older_denials) + len(newer_denials)) % 2 == 1
+    )
+    if denied == (len(opposites) % 2 == 1) or not _same_subject(pair):
+        return None
+    older_words = [*older_denials, *(one for one, _ in opposites)]
+    newer_words = [*newer_denials, *(other for _, other in opposites)]
+    older_left = len(pair.older_left) - len(opposites)
+    newer_left = len(pair.newer_left) - len(opposites)
+    fewer, more = sorted((older_left, newer_left))
+    matched = sum(partner >= 0 for partner in pair.to_newer)
+    near = _overlap(pair) if similarity is None else similarity
+    score = 0.15 + 0.35 * _share(pair) + 0.35 * near - 0.08 * fewer - 0.02 * more
+    if more > 3 * matched:
+        score -= 0.15
+    if not denied:
+        score -= 0.04 * (older_left + newer_left)
+    return PairEvidence(PairClass.POLARITY, _bounded(score), tuple(older_words), tuple(newer_words))
+
+
+def _overlap(pair: _Alignment) -> float:
+    """Words in both over words in either; stands for the similarity when there is none."""
+    matched = sum(partner >= 0 for partner in pair.to_newer)
+    return matched / (len(pair.to_newer) + len(pair.to_older) - matched)
+
+
+def _scoped(pair: _Alignment, older: bool) -> list[str]:
+    """The negators of one side that deny something that the other side says, too."""
+    reading = pair.older if older else pair.newer
+    partners = pair.to_newer if older else pair.to_older
+    found: list[str] = []
+    for negator in reading.negators:
+        next_ones = [
+            place
+            for place in range(negator.at, min(negator.at + 3, len(partners)))
+            if reading.tokens[place].clause == reading.tokens[negator.at].clause
+        ]
+        if any(partners[place] >= 0 for place in next_ones[:2]):
+            found.append(negator.word)
+    return found
+
+
+def _opposites(pair: _Alignment) -> list[tuple[str, str]]:
+    """Words without a partner that are opposites of each other."""
+    found: list[tuple[str, str]] = []
+    newer = [pair.newer.tokens[place] for place in pair.newer_left]
+    for place in pair.older_left:
+        token = pair.older.tokens[place]
+        against = OPPOSITES.get(token.stem)
+        if against is None:
+            continue
+        for other in newer:
+            if other.stem in against:
+                found.append((token.surface, other.surface))
+                newer.remove(other)
+                break
+    return found
+
+
+def _value(pair: _Alignment, similarity: float | None) -> PairEvidence | None:
+    """One statement with another value."""
+    if not _one_subject(pair):
+        return None
+    slots = _slots(pair)
+    if not slots:
+        return None
+    typed = all(_typed(pair, one, other) for one, other in slots)
+    older_slot = [place for one, _ in slots for place in one]
+    newer_slot = [place for _, other in slots for place in other]
+    longest_run = max(len(run) for slot in slots for run in slot)
+    if longest_run > (_LONGEST_TYPED if typed else _LONGEST_SLOT):
+        return None
+    single = (pair.older.labelled and pair.newer.labelled) or any(
+        _names_single(pair, one) for one, _ in slots
+    )
+    many = "by" not in pair.older.qualifiers and any(
+        pair.to_newer[place] >= 0 and pair.older.tokens[place].stem in MANY_VERBS
+        for place in range(pair.older.subject_end, older_slot[0])
+    )
+    fewer, more = sorted(
+        (len(pair.older_left) - len(older_slot), len(pair.newer_left) - len(newer_slot))
+    )
+    score = (0.30 if typed else 0.15) + 0.30 * _share(pair)
+    if single:
+        score += 0.15 if typed else 0.30
+    elif many:
+        score -= 0.25
+    score -= 0.10 * (len(slots) - 1) + 0.15 * fewer + 0.05 * more
+    if similarity is not None:
+        score += 0.2 * (similarity - 0.8)
+    return PairEvidence(
+        PairClass.VALUE,
+        _bounded(score),
+        _surfaces([pair.older.tokens[place] for place in older_slot]),
+        _surfaces([pair.newer.tokens[place] for place in newer_slot]),
+    )
+
+
+def _names_single(pair: _Alignment, run: _Run) -> bool:
+    """Whether what comes before a slot, or its subject, is something that has one value at a time."""
+    nearest = run[0] - 1
+    for place in range(nearest + 1):
+        token = pair.older.tokens[place]
+        if pair.to_newer[place] < 0 or token.kind is not TokenKind.WORD:
+            continue
+        if token.stem in SINGLE_ATTRIBUTES and (
+            place < pair.older.subject_end or nearest - place < 4
+        ):
+            return True
+        if token.stem in SINGLE_VERBS and place >= pair.older.subject_end and nearest - place < 2:
+            return True
+    return False
+
+
+def _slots(pair: _Alignment) -> list[tuple[_Run, _Run]]:
+    """Runs of words without a partner that stand in the same place of both sentences, behind the subject."""
+    newer_runs = _runs(pair.newer_left)
+    found: list[tuple[_Run, _Run]] = []
+    for run in _runs(pair.older_left):
+        if run[0] < max(pair.older.subject_end, 1):
+            continue
+        for other in newer_runs:
+            if other[0] >= pair.newer.subject_end and _same_place(pair, run, other):
+                found.append((run, other))
+                newer_runs.remove(other)
+                break
+    return found
+
+
+def _runs(places: list[int]) -> list[_Run]:
+    runs: list[_Run] = []
+    for place in places:
+        if runs and runs[-1][-1] == place - 1:
+            runs[-1] = (*runs[-1], place)
+        else:
+            runs.append((place,))
+    return runs
+
+
+def _same_place(pair: _Alignment, run: _Run, other: _Run) -> bool:
+    """Whether the words before the runs are partners."""
+    return other[0] > 0 and pair.to_newer[run[0] - 1] == other[0] - 1
+
+
+def _typed(pair: _Alignment, run: _Run, other: _Run) -> bool:
+    """Whether both runs hold values of one kind."""
+    older = {pair.older.tokens[place].kind for place in run} & VALUE_KINDS
+    newer = {pair.newer.tokens[place].kind for place in other} & VALUE_KINDS
+    return bool(older and newer) and not older.isdisjoint(newer)
+
+
+def _bounded(score: float) -> float:
+    return max(0.0, min(1.0, score))
