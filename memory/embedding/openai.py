@@ -28,6 +28,10 @@ MOST_TEXTS = 64
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 20.0
 MOST_TRIES = 4
+QUERY_SECONDS = 5.0
+"""Somebody waits for the answer to a question, and can have one by words instead."""
+REST_SECONDS = 15.0
+"""So long after a failure no question is sent, so that a server that is away is not waited for each time."""
 _ENDPOINT = "/embeddings"
 
 
@@ -37,8 +41,8 @@ class Waiting:
 
     now: Callable[[], float]
     """Seconds that never run backwards."""
-    pause: Callable[[threading.Event, float], bool]
-    """Wait so many seconds; true when the event came first."""
+    pause: Callable[[threading.Event, float], object]
+    """Wait so many seconds, or until the event."""
 
 
 REAL_WAITING = Waiting(time.monotonic, lambda event, seconds: event.wait(seconds))
@@ -62,10 +66,12 @@ class OpenAiEmbedder:
         self._closed = threading.Event()
         self._lock = threading.Lock()
         self._dims = settings.dims
+        self._rest: tuple[float, str] | None = None
+        """Until when questions fail at once, and with what."""
 
     @property
     def profile(self) -> ModelProfile:
-        """What the server makes; asks it once when the dimensions are not known yet.
+        """What the server makes; asks it, as a question, when the dimensions are not known yet.
 
         Raises `EmbedderUnavailable` when it must be asked and does not answer.
         """
@@ -74,41 +80,56 @@ class OpenAiEmbedder:
         return _profile(self._settings, self._dims)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """One unit vector per text. Raises `EmbedderUnavailable`."""
-        return self._embed(self._settings.document_prefix, texts)
+        """One unit vector per text; waits and asks again where that may help.
+
+        Takes three times the timeout of the settings at most. Raises `EmbedderUnavailable`.
+        """
+        if not texts:
+            return np.zeros((0, self.profile.dims), dtype=np.float32)
+        seconds = self._settings.timeout_seconds
+        deadline = self._waiting.now() + 3 * seconds
+        sent = [self._sendable(self._settings.document_prefix, text) for text in texts]
+        return np.concatenate(
+            [
+                self._ask(sent[start : start + self._batch], seconds, deadline, MOST_TRIES)
+                for start in range(0, len(sent), self._batch)
+            ]
+        )
 
     def embed_query(self, text: str) -> Floats:
-        """One unit vector. Raises `EmbedderUnavailable`."""
-        return self._embed(self._settings.query_prefix, [text])[0]
+        """One unit vector, or soon `EmbedderUnavailable`: asks once, and not at all just after a failure."""
+        rest = self._rest
+        if rest is not None and self._waiting.now() < rest[0]:
+            raise EmbedderUnavailable(rest[1])
+        seconds = min(QUERY_SECONDS, self._settings.timeout_seconds)
+        sent = self._sendable(self._settings.query_prefix, text)
+        return self._ask([sent], seconds, self._waiting.now() + seconds, 1)[0]
 
     def close(self) -> None:
         """Close the connections; a call that waits ends soon."""
         self._closed.set()
         self._client.close()
 
-    def _embed(self, prefix: str, texts: Sequence[str]) -> Floats:
-        if self._closed.is_set():
-            raise EmbedderUnavailable("The server for embeddings is not used any more.")
-        if not texts:
-            return np.zeros((0, self.profile.dims), dtype=np.float32)
-        deadline = self._waiting.now() + 3 * self._settings.timeout_seconds
-        sent = [_sendable(prefix + text, self._settings.longest_text) for text in texts]
-        parts = [
-            self._ask(sent[start : start + self._batch], deadline)
-            for start in range(0, len(sent), self._batch)
-        ]
-        return np.concatenate(parts)
+    def _ask(self, texts: list[str], seconds: float, deadline: float, tries: int) -> Floats:
+        """The vectors. ``seconds``: for one try."""
+        try:
+            rows = self._tried(texts, seconds, deadline, tries)
+        except EmbedderUnavailable as error:
+            self._rest = (self._waiting.now() + REST_SECONDS, str(error))
+            raise
+        self._rest = None
+        return rows
 
-    def _ask(self, texts: list[str], deadline: float) -> Floats:
+    def _tried(self, texts: list[str], seconds: float, deadline: float, tries: int) -> Floats:
         """One request, repeated while that may help."""
         request = encode_request(self._settings.model, texts)
         pause = FIRST_PAUSE_SECONDS
-        for attempt in range(1, MOST_TRIES + 1):
-            seconds_left = deadline - self._waiting.now()
+        for attempt in range(1, tries + 1):
+            if self._closed.is_set():
+                raise EmbedderUnavailable("The server for embeddings is not used any more.")
+            seconds_left = max(0.1, deadline - self._waiting.now())
             try:
-                reply = self._client.ask(
-                    "POST", "", request, max(0.1, min(self._settings.timeout_seconds, seconds_left))
-                )
+                reply = self._client.ask("POST", "", request, min(seconds, seconds_left))
                 failure = _Failure.of(reply)
                 if failure is None:
                     return self._checked(decode_answer(reply.body, len(texts)))
@@ -118,12 +139,16 @@ class OpenAiEmbedder:
                 failure = _Failure(str(error), error.may_pass, 0.0)
             wait = min(max(pause, failure.wait_seconds), LONGEST_PAUSE_SECONDS)
             in_time = self._waiting.now() + wait < deadline
-            if not failure.may_pass or attempt == MOST_TRIES or not in_time:
+            if not failure.may_pass or attempt == tries or not in_time:
                 raise EmbedderUnavailable(f"The server for embeddings {failure.reason}.")
-            if self._waiting.pause(self._closed, wait):
-                raise EmbedderUnavailable("The server for embeddings is not used any more.")
+            self._waiting.pause(self._closed, wait)
             pause *= 2
         raise AssertionError("the last try returns or raises")
+
+    def _sendable(self, prefix: str, text: str) -> str:
+        """Without half characters; some servers refuse empty texts, so those become a full stop."""
+        cut = (prefix + text)[: self._settings.longest_text].encode("utf-8", "replace").decode()
+        return cut if cut.strip() else "."
 
     def _checked(self, rows: Floats) -> Floats:
         dims = rows.shape[1]
@@ -197,12 +222,6 @@ def _address(base: str) -> str:
     if trimmed.endswith(_ENDPOINT):
         return trimmed
     return trimmed + (_ENDPOINT if trimmed.endswith("/v1") else f"/v1{_ENDPOINT}")
-
-
-def _sendable(text: str, longest: int) -> str:
-    """Without half characters; some servers refuse empty texts, so those become a full stop."""
-    cut = text[:longest].encode("utf-8", "replace").decode()
-    return cut if cut.strip() else "."
 
 
 def _phrase(status: int) -> str:

@@ -31,7 +31,7 @@ class EmbedderSettings:
     dims: int = 0
     """Dimensions, where they are known from earlier; 0: the first answer tells."""
     timeout_seconds: float = 30.0
-    """For one request, and for one call with its repetitions three times as much."""
+    """For one request with documents; with its repetitions three times as much. A question gets 5 s."""
     batch: int = 64
     """Texts per request, 1 to 64."""
     longest_text: int = 8_000

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from memory.embedding.port import Floats
 
-
 _AT_ONCE = 1_024
 """Rows in double precision at once, so that they stay in the processor's cache."""
 

@@ -39,10 +39,9 @@ class _Clock:
     def waiting(self) -> Waiting:
         return Waiting(lambda: self.seconds, self._pause)
 
-    def _pause(self, event: threading.Event, seconds: float) -> bool:
+    def _pause(self, event: threading.Event, seconds: float) -> None:
         self.waits.append(seconds)
         self.seconds += seconds
-        return event.is_set()
 
 
 @pytest.fixture
@@ -143,14 +142,14 @@ def test_a_busy_server_is_asked_again_with_growing_pauses(
 ) -> None:
     server.behaviours = [status(code), status(code), well]
     clock = _Clock()
-    _embedder(server, clock).embed_query("one")
+    _embedder(server, clock).embed_documents(["one"])
     assert clock.waits == [0.5, 1.0]
 
 
 def test_the_servers_own_pause_is_kept(server: EmbeddingServer) -> None:
     server.behaviours = [status(429, retry_after="7"), well]
     clock = _Clock()
-    _embedder(server, clock).embed_query("one")
+    _embedder(server, clock).embed_documents(["one"])
     assert clock.waits == [7.0]
 
 
@@ -158,15 +157,42 @@ def test_an_endless_pause_is_not_kept(server: EmbeddingServer) -> None:
     server.behaviours = [status(429, retry_after="86400")] * 10
     clock = _Clock()
     with pytest.raises(EmbedderUnavailable, match="429 Too Many Requests"):
-        _embedder(server, clock, timeout_seconds=10).embed_query("one")
+        _embedder(server, clock, timeout_seconds=10).embed_documents(["one"])
     assert sum(clock.waits) <= 30
 
 
 def test_a_server_that_stays_broken_is_given_up(server: EmbeddingServer) -> None:
     server.behaviours = [status(500)] * 10
     with pytest.raises(EmbedderUnavailable, match="500 Internal Server Error"):
-        _embedder(server).embed_query("one")
+        _embedder(server).embed_documents(["one"])
     assert len(server.heard) == 4
+
+
+def test_a_question_is_asked_once_and_not_at_all_just_after_a_failure(
+    server: EmbeddingServer,
+) -> None:
+    server.behaviours = [status(503)]
+    clock = _Clock()
+    embedder = _embedder(server, clock)
+    for seconds in (0.0, 10.0, 14.9):
+        clock.seconds = seconds
+        with pytest.raises(EmbedderUnavailable, match="503"):
+            embedder.embed_query("one")
+        with pytest.raises(EmbedderUnavailable, match="503"):
+            _ = embedder.profile
+    assert len(server.heard) == 1
+    assert clock.waits == []
+    clock.seconds = 15.1
+    assert embedder.embed_query("one").shape == (1024,)
+
+
+def test_documents_end_the_rest_of_questions(server: EmbeddingServer) -> None:
+    server.behaviours = [status(404)]
+    embedder = _embedder(server)
+    with pytest.raises(EmbedderUnavailable):
+        embedder.embed_query("one")
+    embedder.embed_documents(["two"])
+    assert embedder.embed_query("one").shape == (1024,)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +215,7 @@ def test_nobody_listening_is_told_with_the_place() -> None:
         pass
     clock = _Clock()
     with pytest.raises(EmbedderUnavailable, match=r"nothing listens at 127\.0\.0\.1:\d+"):
-        _embedder(gone, clock).embed_query("one")
+        _embedder(gone, clock).embed_documents(["one"])
     gone.closing.close()
     assert len(clock.waits) == 3
 
@@ -204,7 +230,7 @@ def test_a_silent_server_is_given_up_in_time(server: EmbeddingServer) -> None:
     server.behaviours = [silent] * 4
     clock = _Clock()
     with pytest.raises(EmbedderUnavailable, match="did not answer within"):
-        _embedder(server, clock, timeout_seconds=0.2).embed_query("one")
+        _embedder(server, clock, timeout_seconds=0.2).embed_documents(["one"])
     release.set()
 
 
@@ -248,10 +274,10 @@ def test_closing_ends_a_pause(server: EmbeddingServer) -> None:
     server.behaviours = [status(503)] * 4
     embedder = OpenAiEmbedder(
         EmbedderSettings(EmbedderKind.OPENAI, url=server.url, model="words"),
-        Waiting(lambda: 0.0, lambda event, seconds: embedder.close() or event.is_set()),
+        Waiting(lambda: 0.0, lambda event, seconds: embedder.close()),
     )
     with pytest.raises(EmbedderUnavailable, match="not used any more"):
-        embedder.embed_query("one")
+        embedder.embed_documents(["one"])
     assert len(server.heard) == 1
 
 

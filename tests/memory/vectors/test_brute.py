@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memory.vectors.brute import BruteIndex
 from memory.vectors.port import Mask
-from memory.vectors.table import VectorTable
+from memory.vectors.table import VectorTable, _nearest
 from tests.memory.vectors.support import axis, numbers, random_vectors
 
 _POOL = random_vectors(40, dims=4)
@@ -107,6 +107,12 @@ def test_room_is_given_back_when_most_is_deleted() -> None:
     table.remove(np.arange(10, 5_000))
     assert table._rows.nbytes < 100_000
     assert len(table.search(axis(0), 100, None)) == 10
+
+
+def test_whoever_may_be_as_good_as_the_last_is_computed_again() -> None:
+    rough = np.array([0.1, 0.5, 0.5 - 5e-6, 0.5 - 5e-5], dtype=np.float32)
+    assert _nearest(rough, 1).tolist() == [1, 2]
+    assert _nearest(rough, 9).tolist() == [0, 1, 2, 3]
 
 
 def test_a_sparse_number_costs_four_bytes_for_each_before_it() -> None:

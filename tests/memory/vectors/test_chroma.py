@@ -90,8 +90,8 @@ def test_a_torn_file_is_noticed_put_aside_and_the_index_filled_again(
 def test_a_destroyed_database_is_noticed_and_put_aside(index: ChromaIndex, folder: Path) -> None:
     index.close()
     (folder / "chroma.sqlite3").write_bytes(b"no database" * 1_000)
-    for _ in range(2):
-        with pytest.raises(IndexBroken):
+    for _ in range(3):
+        with pytest.raises(IndexBroken, match="not a database"):
             index.count()
     index.reset(NOON)
     index.upsert(numbers(1), axis(0)[np.newaxis])
@@ -135,9 +135,13 @@ def test_rebuilding_leaves_no_byte_of_what_was_deleted(index: ChromaIndex, folde
     index.delete([5])
     index.close()
     assert _files_with(folder, vectors[5])
-    rest = np.delete(np.arange(1_200), 5)
-    index.rebuild((some, vectors[some]) for some in np.array_split(rest, 5))
     assert index.count() == 1_199
+    rest = np.delete(np.arange(1_200), [5, 9])
+    index.rebuild((some, vectors[some]) for some in np.array_split(rest, 5))
+    assert index.count() == 1_198
+    index.upsert(numbers(9), vectors[9:10])
+    index.close()
+    assert index.query(vectors[9], 1, None)[0][0] == 9
     assert index.query(vectors[6], 1, None)[0][0] == 6
     index.close()
     assert not _files_with(folder.parent, vectors[5])
