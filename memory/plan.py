@@ -31,7 +31,7 @@ from memory.model import (
     Reason,
     State,
 )
-from memory.plan_groups import PlanRow
+from memory.plan_groups import Apart, PlanRow
 from memory.plan_reasons import candidates
 
 __all__ = [
@@ -65,19 +65,24 @@ def make_plan(
     position: int,
     now: Instant,
     archived_lately: int = 0,
+    kept_apart: Iterable[tuple[str, str]] = (),
 ) -> Plan:
     """What forgetting would do with these records of one space.
 
     ``rows``: all its records; only active and superseded ones are looked at. ``edges``: between any of
     them. ``position``: the journal's last number. ``now`` is rounded down to the second. ``archived_lately``:
-    how many records runs archived in the last `CAP_WINDOW`, less what was undone.
+    how many records runs archived in the last `CAP_WINDOW`, less what was undone. ``kept_apart``: pairs of
+    ids, in either order, that the person wants to keep both, though they may look like duplicates.
     """
     now -= now % SECOND
     exemptions = Exemptions(
         tuple(sorted(set(exemptions.keep))), tuple(sorted(set(exemptions.survivors)))
     )
     scanned = [row for row in rows if row.state is State.ACTIVE or row.state is State.SUPERSEDED]
-    found = candidates(scanned, edges, policy, exemptions, now)
+    out_of_sight = (State.QUARANTINED, State.EXPUNGED)
+    lost = frozenset(row.id for row in rows if row.state in out_of_sight)
+    apart = Apart(kept_apart, rows)
+    found = candidates(scanned, edges, policy, exemptions, now, lost, apart)
     allowed = _cap(sum(row.state is State.ACTIVE for row in scanned), policy) - archived_lately
     found = _capped(found, {row.id: row for row in scanned}, max(0, allowed))
     decisions = tuple(

@@ -15,12 +15,15 @@ never does, and one of lower trust never takes the place of one of higher trust.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from enum import IntEnum
 
 from memory.model import Edge, Instant, Kind, Origin, PairClass, State
 
+_Links = defaultdict[int, dict[int, Edge | None]]
+"""By number, who is a duplicate of whom, both ways; no edge is needed between records with the same text."""
+_DUPLICATE_CLASSES = frozenset((PairClass.IDENTICAL, PairClass.REWORDING))
 MOST_MATES = 50
 """If more guarded records than that share a text, it is not compared with others."""
 
@@ -58,6 +61,26 @@ class PlanRow:
     """An earlier plan, at least a day ago, found it stale, and so did every plan since."""
 
 
+class Apart:
+    """Pairs that the person wants to keep both. It holds for the texts, so also for other copies of them."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]], rows: Iterable[PlanRow]) -> None:
+        """``pairs``: ids, in either order. ``rows``: all records, archived ones as well."""
+        both = [pair for a, b in pairs for pair in ((a, b), (b, a))]
+        some = {id for pair in both for id in pair}
+        texts = {row.id: _text(row) for row in rows if row.id in some}
+        self._ids = frozenset(both)
+        self._texts = frozenset((texts[a], texts[b]) for a, b in both if a in texts and b in texts)
+
+    def holds(self, a: PlanRow, b: PlanRow) -> bool:
+        """Whether neither may go for the other."""
+        if not self._ids:
+            return False
+        if _text(a) == _text(b):
+            return (a.id, b.id) in self._ids
+        return (_text(a), _text(b)) in self._texts
+
+
 class Standing(IntEnum):
     """How a record would fare without its duplicates; the lower, the better a survivor it is."""
 
@@ -86,6 +109,7 @@ def duplicates(
     standing: Callable[[PlanRow], Standing],
     stays: Callable[[PlanRow], bool],
     chosen: Set[str],
+    apart: Apart,
 ) -> list[Duplicate]:
     """The superfluous ones of these active records, in no particular order.
 
@@ -98,14 +122,15 @@ def duplicates(
     alone, classes = _classes(rows)
     nodes += [row for row in alone if standing(row) is Standing.FRESH]
     for group in classes:
-        same = _of_class(group, standing, chosen)
+        same = _of_class(group, standing, chosen, apart)
         found += same
         gone = {one.row.id for one in same if not stays(one.row)}
         left = [row for row in group if row.id not in gone and standing(row) is Standing.FRESH]
         if len(left) <= MOST_MATES:
             nodes += left
             mates.append(left)
-    return found + _of_edges(nodes, mates, edges, chosen, {one.row.id for one in found})
+    known = {one.row.id for one in found}
+    return found + _of_edges(nodes, _links(nodes, mates, edges, apart), chosen, known)
 
 
 def best(rows: Iterable[PlanRow], chosen: Set[str] = frozenset()) -> PlanRow:
@@ -124,6 +149,10 @@ def best(rows: Iterable[PlanRow], chosen: Set[str] = frozenset()) -> PlanRow:
     )
 
 
+def _text(row: PlanRow) -> str:
+    return row.norm_hash or row.content_hash
+
+
 def _classes(rows: Sequence[PlanRow]) -> tuple[list[PlanRow], list[list[PlanRow]]]:
     """The records whose text no other of their kind has, and the groups of those with the same text.
 
@@ -136,7 +165,7 @@ def _classes(rows: Sequence[PlanRow]) -> tuple[list[PlanRow], list[list[PlanRow]
         more: dict[str, list[PlanRow]] = {}
         for row in rows:
             if row.kind is kind:
-                text = row.norm_hash or row.content_hash
+                text = _text(row)
                 other = first.setdefault(text, row)
                 if other is not row:
                     more.setdefault(text, [other]).append(row)
@@ -146,21 +175,28 @@ def _classes(rows: Sequence[PlanRow]) -> tuple[list[PlanRow], list[list[PlanRow]
 
 
 def _of_class(
-    group: Sequence[PlanRow], standing: Callable[[PlanRow], Standing], chosen: Set[str]
+    group: Sequence[PlanRow],
+    standing: Callable[[PlanRow], Standing],
+    chosen: Set[str],
+    apart: Apart,
 ) -> list[Duplicate]:
     found: list[Duplicate] = []
     left = list(group)
     picked = [row for row in left if row.id in chosen]
     if picked:
         survivor = best(picked, chosen)
-        return [_same_text(row, survivor) for row in left if row is not survivor]
+        others = (row for row in left if row is not survivor and not apart.holds(row, survivor))
+        return [_same_text(row, survivor) for row in others]
     for level in (Standing.FRESH, Standing.STALE):
-        candidates = [row for row in left if standing(row) is level]
-        if candidates:
+        while candidates := [row for row in left if standing(row) is level]:
             survivor = best(candidates)
-            covered = [row for row in left if row.trust <= survivor.trust and row is not survivor]
-            found += [_same_text(row, survivor) for row in covered]
-            left = [row for row in left if row.trust > survivor.trust]
+            rest: list[PlanRow] = []
+            for row in left:
+                if row.trust > survivor.trust or apart.holds(row, survivor):
+                    rest.append(row)
+                elif row is not survivor:
+                    found.append(_same_text(row, survivor))
+            left = rest
     return found
 
 
@@ -170,19 +206,9 @@ def _same_text(row: PlanRow, survivor: PlanRow) -> Duplicate:
 
 
 def _of_edges(
-    nodes: Sequence[PlanRow],
-    mates: Iterable[Sequence[PlanRow]],
-    edges: Iterable[Edge],
-    chosen: Set[str],
-    known: Set[str],
+    nodes: Sequence[PlanRow], links: _Links, chosen: Set[str], known: Set[str]
 ) -> list[Duplicate]:
     by_num = {row.num: row for row in nodes}
-    links = _links(by_num, edges)
-    for same in mates:
-        for row in same:
-            for other in same:
-                if other is not row:
-                    links[row.num][other.num] = None
     found: list[Duplicate] = []
     for component in _components(links):
         if any(len(links[num]) != len(component) - 1 for num in component):
@@ -195,12 +221,13 @@ def _of_edges(
     return found
 
 
-_Links = defaultdict[int, dict[int, Edge | None]]
-"""Who is a duplicate of whom, both ways; no edge is needed between records with the same text."""
-_DUPLICATE_CLASSES = frozenset((PairClass.IDENTICAL, PairClass.REWORDING))
-
-
-def _links(by_num: Mapping[int, PlanRow], edges: Iterable[Edge]) -> _Links:
+def _links(
+    nodes: Sequence[PlanRow],
+    mates: Iterable[Sequence[PlanRow]],
+    edges: Iterable[Edge],
+    apart: Apart,
+) -> _Links:
+    by_num = {row.num: row for row in nodes}
     pairs: dict[tuple[int, int], Edge | None] = {}
     for edge in edges:
         a, b = by_num.get(edge.older), by_num.get(edge.newer)
@@ -208,7 +235,7 @@ def _links(by_num: Mapping[int, PlanRow], edges: Iterable[Edge]) -> _Links:
             continue
         pair = (a.num, b.num) if a.num < b.num else (b.num, a.num)
         known = pairs.get(pair, edge)
-        if edge.klass not in _DUPLICATE_CLASSES or known is None:
+        if edge.klass not in _DUPLICATE_CLASSES or known is None or apart.holds(a, b):
             pairs[pair] = None  # of two opinions about a pair, the careful one counts
         else:
             pairs[pair] = max(known, edge, key=lambda one: (one.similarity, one.klass.value))
@@ -216,6 +243,11 @@ def _links(by_num: Mapping[int, PlanRow], edges: Iterable[Edge]) -> _Links:
     for (a, b), edge in pairs.items():
         if edge is not None:
             links[a][b] = links[b][a] = edge
+    for same in mates:
+        for row in same:
+            for other in same:
+                if other is not row and not apart.holds(row, other):
+                    links[row.num][other.num] = None
     return links
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from memory.model import (
@@ -18,7 +18,7 @@ from memory.model import (
     Reason,
     State,
 )
-from memory.plan_groups import Duplicate, PlanRow, Standing, duplicates
+from memory.plan_groups import Apart, Duplicate, PlanRow, Standing, duplicates
 from memory.procedures import wilson_upper
 from memory.retention import need, terms
 
@@ -29,9 +29,14 @@ def candidates(
     policy: ForgettingPolicy,
     exemptions: Exemptions,
     now: Instant,
+    lost: Set[str],
+    apart: Apart,
 ) -> list[ForgettingDecision]:
-    """A decision for each of these active and superseded records that has a reason to go; in no order."""
-    judge = _Judge(scanned, edges, policy, exemptions, now)
+    """A decision for each of these active and superseded records that has a reason to go; in no order.
+
+    ``lost``: ids that are no successors any more, since they wait for approval or were expunged.
+    """
+    judge = _Judge(scanned, edges, policy, exemptions, now, lost, apart)
     superseded, due = judge.superseded(), judge.duplicates()
     held = {one.survivor for one in (*superseded, *due) if one.prune}
     return [*superseded, *due, *judge.others(held)]
@@ -45,8 +50,11 @@ class _Judge:
         policy: ForgettingPolicy,
         exemptions: Exemptions,
         now: Instant,
+        lost: Set[str],
+        apart: Apart,
     ) -> None:
         self._rows = {row.id: row for row in scanned}
+        self._lost = lost
         self._policy = policy
         self._now = now
         self._chosen = frozenset(exemptions.survivors)
@@ -59,7 +67,7 @@ class _Judge:
             reason = self._own_reason(row)
             if reason is not None:
                 self._own[row.id] = reason
-        found = duplicates(active, edges, self._standing, self._stays, self._chosen)
+        found = duplicates(active, edges, self._standing, self._stays, self._chosen, apart)
         self._duplicates: dict[str, Duplicate] = {one.row.id: one for one in found}
 
     # what goes
@@ -162,7 +170,7 @@ class _Judge:
         seen, todo = {row.id}, list(row.successors)
         while todo:
             id = todo.pop()
-            if id in seen:
+            if id in seen or id in self._lost:
                 continue
             seen.add(id)
             found = self._rows.get(id)

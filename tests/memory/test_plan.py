@@ -79,6 +79,7 @@ def plan_of(
     exemptions: Exemptions = NONE,
     now: Instant = NOW,
     archived_lately: int = 0,
+    kept_apart: Sequence[tuple[str, str]] = (),
 ) -> Plan:
     return make_plan(
         rows,
@@ -89,6 +90,7 @@ def plan_of(
         position=7,
         now=now,
         archived_lately=archived_lately,
+        kept_apart=kept_apart,
     )
 
 
@@ -118,6 +120,12 @@ def test_a_superseded_record_without_a_successor_stays() -> None:
     assert outcome(plan_of([replace(alone, successors=("archived",))])) == {
         "r0001": (Reason.SUPERSEDED, None, "archived")
     }
+
+
+def test_a_superseded_record_stays_while_its_successor_waits_for_approval() -> None:
+    old = row(1, state=State.SUPERSEDED, state_at=0, successors=("r0002",))
+    assert outcome(plan_of([old, row(2, state=State.QUARANTINED)])) == {}
+    assert len(plan_of([old, row(2, state=State.ARCHIVED)]).pruned) == 1
 
 
 def test_records_that_supersede_each_other_both_stay() -> None:
@@ -214,6 +222,26 @@ def test_copies_of_a_reworded_text_go_for_the_sake_of_the_last_one_that_stays() 
     assert outcome(plan_of(rows, [edge(1, 3)])) == {
         "r0001": (Reason.DUPLICATE, None, "r0003"),
         "r0002": (Reason.DUPLICATE, None, "r0003"),
+    }
+
+
+def test_what_the_person_keeps_apart_is_no_duplicate() -> None:
+    rows, edges = [row(1), row(2)], [edge(1, 2)]
+    assert outcome(plan_of(rows, edges, kept_apart=[("r0002", "r0001")])) == {}
+    rows = [same(1, "x"), same(2, "x"), same(3, "x")]
+    assert outcome(plan_of(rows, kept_apart=[("r0001", "r0002")])) == {
+        "r0003": (Reason.DUPLICATE, None, "r0001")
+    }
+    assert outcome(plan_of(rows, kept_apart=[("r0001", "r0002"), ("r0003", "r0001")])) == {
+        "r0003": (Reason.DUPLICATE, None, "r0002")
+    }
+    chosen = Exemptions(survivors=("r0003",))
+    copies = [same(1, "x"), same(2, "x"), row(3, importance=0.7)]
+    assert outcome(plan_of(copies, [edge(1, 3)], kept_apart=[("r0002", "r0003")])) == {
+        "r0002": (Reason.DUPLICATE, None, "r0001")
+    }
+    assert outcome(plan_of(rows, exemptions=chosen, kept_apart=[("r0001", "r0003")])) == {
+        "r0002": (Reason.DUPLICATE, None, "r0003")
     }
 
 
@@ -525,16 +553,30 @@ def test_the_order_of_rows_and_edges_does_not_count(
     assert plan_of(rows, edges, policy) == expected
 
 
+PAIRS = st.lists(st.tuples(st.integers(1, 24), st.integers(1, 24)), max_size=6)
+
+
 @settings(max_examples=200)
-@given(CROWDS, POLICIES, st.lists(st.integers(1, 24), max_size=3))
+@given(CROWDS, POLICIES, st.lists(st.integers(1, 24), max_size=3), PAIRS)
 def test_a_plan_right_after_a_run_archives_nothing(
-    memory: tuple[list[PlanRow], list[Edge]], policy: ForgettingPolicy, chosen: list[int]
+    memory: tuple[list[PlanRow], list[Edge]],
+    policy: ForgettingPolicy,
+    chosen: list[int],
+    pairs: list[tuple[int, int]],
 ) -> None:
     rows, edges = memory
     exemptions = Exemptions(survivors=tuple(f"r{num:04d}" for num in chosen))
-    first = plan_of(rows, edges, policy, exemptions)
+    apart = [(f"r{a:04d}", f"r{b:04d}") for a, b in pairs if a != b]
+    first = plan_of(rows, edges, policy, exemptions, kept_apart=apart)
+    for one in first.decisions:
+        assert (one.id, one.survivor) not in apart or one.klass is None
     second = plan_of(
-        after_run(first, rows), edges, policy, exemptions, archived_lately=len(first.pruned)
+        after_run(first, rows),
+        edges,
+        policy,
+        exemptions,
+        archived_lately=len(first.pruned),
+        kept_apart=apart,
     )
     assert second.pruned == ()
 
