@@ -90,6 +90,11 @@ _NEED_A_DIGIT = frozenset({"sk-", "tskey-", "Bearer ", "bearer ", "BEARER ", "Be
 
 def format_spans(text: str) -> Iterator[Span]:
     """Every stretch of ``text`` that has a credential's format."""
+    return (span for _, span in format_hits(text))
+
+
+def format_hits(text: str) -> Iterator[tuple[str, Span]]:
+    """The same, each with the literal by which its format was found, which is no secret."""
     for literal, pattern in _FORMATS:
         position = text.find(literal)
         while position >= 0:
@@ -99,7 +104,7 @@ def format_spans(text: str) -> Iterator[Span]:
                 end = match.end()
                 span = match.span(match.lastindex or 0)
                 if _is_secret(literal, text[span[0] : span[1]]):
-                    yield span
+                    yield literal, span
             position = text.find(literal, end)
 
 

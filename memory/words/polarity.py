@@ -18,8 +18,7 @@ ENDING_VERBS = frozenset(
     map(
         stem,
         listed(
-            "stop quit cease refuse fail lack avoid forbid prohibit disallow deny abandon discontinue ban skip "
-            "omit"
+            "stop quit cease refuse fail lack avoid forbid prohibit disallow deny abandon ban omit"
         ),
     )
 )
