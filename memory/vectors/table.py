@@ -81,11 +81,11 @@ class VectorTable:
             return []
         rows = self._admitted(allowed)
         if rows is None:
-            rough = self._rows[: self._size] @ vector
+            rough = _products(self._rows[: self._size], vector)
         elif len(rows) < _GATHER_SHARE * self._size:
-            rough = self._rows[rows] @ vector
+            rough = _products(self._rows[rows], vector)
         else:
-            rough = (self._rows[: self._size] @ vector)[rows]
+            rough = _products(self._rows[: self._size], vector)[rows]
         near = _nearest(rough, k)
         if rows is not None:
             near = rows[near]
@@ -142,6 +142,12 @@ class VectorTable:
         vectors[: self._size] = self._rows[: self._size]
         nums[: self._size] = self._nums[: self._size]
         self._rows, self._nums = vectors, nums
+
+
+def _products(rows: Floats, vector: Floats) -> Floats:
+    # As quick as ``rows @ vector``, which memory's speed limits, too; but that starts threads which, when the
+    # cores are busy, wait for each other ten times as long as the work takes.
+    return np.einsum("ij,j->i", rows, vector)
 
 
 def _nearest(rough: Floats, k: int) -> Nums:
