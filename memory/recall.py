@@ -55,6 +55,8 @@ def search(core: Core, request: Search, now: Instant) -> SearchResult:
         records = reading.by_nums(shortlist)
         if request.as_known_at is not None:
             records = _as_known(reading, records, request.as_known_at)
+        if request.as_of is not None:
+            records = _begun(reading, records, request.as_of)
         ranked = rank(
             records.values(),
             found.fused,
@@ -147,6 +149,22 @@ def _as_known(reading: Reading, records: Mapping[int, Record], at: Instant) -> d
     """The records with the words and the state that they had then."""
     found = {num: reading.known_record(record.id, at) for num, record in records.items()}
     return {num: record for num, record in found.items() if record is not None}
+
+
+def _begun(reading: Reading, records: Mapping[int, Record], at: Instant) -> dict[int, Record]:
+    """The records without those that replaced one which still held then."""
+    undated = [one for one in records.values() if one.valid_from is None and one.supersedes]
+    replaced = {
+        one.id: one
+        for one in reading.records({id for record in undated for id in record.supersedes})
+    }
+    later = {
+        record.num
+        for record in undated
+        for id in record.supersedes
+        if id in replaced and at < (replaced[id].valid_to or at)
+    }
+    return {num: record for num, record in records.items() if num not in later}
 
 
 def _mask(core: Core, reading: Reading, selection: Selection) -> NDArray[np.bool_]:

@@ -119,7 +119,7 @@ def prepare(backend: Backend) -> str:
                 ],
             )
             return identity
-        values = dict(connection.execute(select(meta.c.key, meta.c.value)).tuples().all())
+        values = {key: value for key, value in connection.execute(select(meta.c.key, meta.c.value))}
         version = int(values["schema"])
         if version > VERSION:
             raise MemoryFault(
