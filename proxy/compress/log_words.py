@@ -47,7 +47,7 @@ class Alike:
     """Some lines of one template."""
 
     template: tuple[object, ...]
-    rows: Sequence[int]
+    rows: list[int]
     """Their numbers, ascending."""
     words: list[list[bytes]]
     """Of each of them; equally many."""
@@ -83,7 +83,7 @@ def alike(lines: Sequence[bytes], words: Vocabulary) -> Iterator[Alike]:
     }
     for start in range(0, len(lines), _BLOCK):
         block = list(map(bytes.split, lines[start : start + _BLOCK]))
-        rows = range(start, start + len(block))
+        rows = list(range(start, start + len(block)))
         for width, members in _widths(block).items():
             cut, numbers = _chosen(block, rows, members)
             if width not in words.places:
@@ -103,8 +103,8 @@ def _widths(lines: Sequence[Sequence[bytes]]) -> dict[int, list[int]]:
 
 
 def _chosen(
-    lines: list[list[bytes]], rows: Sequence[int], indexes: list[int]
-) -> tuple[list[list[bytes]], Sequence[int]]:
+    lines: list[list[bytes]], rows: list[int], indexes: list[int]
+) -> tuple[list[list[bytes]], list[int]]:
     """Some of the lines with their numbers. ``indexes``: ascending."""
     if len(indexes) == len(lines):
         return lines, rows
@@ -120,8 +120,7 @@ def common_words(counts: Counter[bytes], least: int) -> set[bytes]:
 def by_key(keys: Iterable[_Key], indexes: Iterable[int]) -> dict[_Key, list[int]]:
     """The indexes by their keys, both in the order in which they come."""
     found: defaultdict[_Key, list[int]] = defaultdict(list)
-    # A loop that runs in C takes half the time of one written out; only its effects are wanted.
-    deque(map(list[int].append, map(found.__getitem__, keys), indexes), maxlen=0)
+    _append_each(map(found.__getitem__, keys), indexes)
     return found
 
 
@@ -152,6 +151,20 @@ def _few_templates(sample: Sequence[Sequence[bytes]], common: set[bytes]) -> boo
     return True
 
 
+class _ByCommon(dict[_Cells, list[int]]):
+    """Lists of indexes by what is taken of lines; one list where the common words in it are the same."""
+
+    def __init__(self, common: frozenset[bytes]) -> None:
+        super().__init__()
+        self.lists: dict[_Cells, list[int]] = {}
+        """By common words."""
+        self._is_common = common.__contains__
+
+    def __missing__(self, taken: _Cells) -> list[int]:
+        found = self[taken] = self.lists.setdefault(tuple(filter(self._is_common, taken)), [])
+        return found
+
+
 def _by_common(
     lines: Sequence[list[bytes]],
     take: Callable[[list[bytes]], _Cells] | None,
@@ -159,12 +172,15 @@ def _by_common(
 ) -> dict[_Cells, list[int]]:
     """Indexes of equally long lines by their common words, which stand in the places that ``take`` takes;
     anywhere without."""
-    is_common = common.__contains__
     if take is None:
+        is_common = common.__contains__
         return by_key([tuple(filter(is_common, line)) for line in lines], range(len(lines)))
-    found: dict[_Cells, list[list[int]]] = {}
-    for some, same in by_key(map(take, lines), range(len(lines))).items():
-        found.setdefault(tuple(filter(is_common, some)), []).append(same)
-    return {
-        key: parts[0] if len(parts) == 1 else sorted(chain(*parts)) for key, parts in found.items()
-    }
+    found = _ByCommon(common)
+    _append_each(map(found.__getitem__, map(take, lines)), range(len(lines)))
+    return found.lists
+
+
+def _append_each(lists: Iterable[list[int]], indexes: Iterable[int]) -> None:
+    """Append each index to its list."""
+    # A loop that runs in C takes half the time of one written out; only its effects are wanted.
+    deque(map(list[int].append, lists, indexes), maxlen=0)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.compress.log_survey import Survey, Template
-from proxy.compress.log_words import Alike, alike, vocabulary
+from proxy.compress.log_words import alike, vocabulary
 
 _ALARMS = (b"err", b"fail", b"oom", "\u5931".encode())
 _KINDS = ("word", "name", "number", "measure", "id", "level", "minute", "fixed", "digits", "clock")
@@ -120,14 +120,9 @@ def test_words_that_were_let_go_are_read_again_when_a_column_turns_out_to_have_f
     lines = [f"{word} x".encode() for word in many] + [b"same x", b"other x"] * 30_000
     template = Template(2, lines)
     harmless = frozenset(word.encode() for word in (*many, "same", "other", "x"))
-    parts = [
-        Alike(
-            (2,), range(start, start + 128), [line.split() for line in lines[start : start + 128]]
-        )
-        for start in range(0, len(lines), 128)
-    ]
-    for part in parts:
-        template.add(list(part.rows)[: len(part.words)], part.words, harmless)
+    for start in range(0, len(lines), 128):
+        block = [line.split() for line in lines[start : start + 128]]
+        template.add(list(range(start, start + len(block))), block, harmless)
     template.turn(harmless)
     assert template.blocks[0].columns[0] == ()
     assert template.column(0) == [line.split()[0] for line in lines]
