@@ -119,7 +119,7 @@ def prepare(backend: Backend) -> str:
                 ],
             )
             return identity
-        values = {key: value for key, value in connection.execute(select(meta.c.key, meta.c.value))}
+        values = {row.key: row.value for row in connection.execute(select(meta.c.key, meta.c.value))}
         version = int(values["schema"])
         if version > VERSION:
             raise MemoryFault(
