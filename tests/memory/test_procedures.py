@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import comb
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -84,8 +85,8 @@ def test_what_others_were_tried_makes_the_unknown_more_attractive(
 
 @given(MATCHES, st.randoms(use_true_random=False))
 def test_the_order_of_the_candidates_does_not_count(
-    candidates: list[ProcedureMatch], random
-) -> None:  # type: ignore[no-untyped-def]
+    candidates: list[ProcedureMatch], random: Random
+) -> None:
     shuffled = list(candidates)
     random.shuffle(shuffled)
     assert rank(shuffled) == rank(candidates)
