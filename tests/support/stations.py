@@ -154,7 +154,9 @@ def cleaned_up(station: Station) -> Iterator[Station]:
             station.process.wait(PATIENCE)
 
 
-RELAY_ONLY = '[proxy]\ncompression = "none"\nadvertise_control_tools = false\n'
+RELAY_ONLY = (
+    '[memory]\nadvertise = false\n[proxy]\ncompression = "none"\nadvertise_control_tools = false\n'
+)
 """Settings under which hosts get what upstreams send, whatever its size."""
 
 
