@@ -119,7 +119,9 @@ def prepare(backend: Backend) -> str:
                 ],
             )
             return identity
-        values = {row.key: row.value for row in connection.execute(select(meta.c.key, meta.c.value))}
+        values = {
+            row.key: row.value for row in connection.execute(select(meta.c.key, meta.c.value))
+        }
         version = int(values["schema"])
         if version > VERSION:
             raise MemoryFault(
@@ -184,6 +186,14 @@ def busy() -> MemoryFault:
     return MemoryFault(FaultCode.BUSY, "Another writer is busy with the memory.", "Try again.")
 
 
+def unstorable() -> MemoryFault:
+    """The fault for a value that no database holds."""
+    return MemoryFault(
+        FaultCode.INVALID,
+        "A value cannot be stored: a number of more than 64 bits, or a name with NUL or half a character.",
+    )
+
+
 def used_already() -> MemoryFault:
     """The fault for an id or key that has to be new."""
     return MemoryFault(FaultCode.INVALID, "An id or idempotency key is used already.")
@@ -203,6 +213,8 @@ def faults(backend: Backend) -> Generator[None]:
         raise backend.fault(error) from error
     except PoolTimeout as error:
         raise busy() from error
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise unstorable() from error
 
 
 def _bad_url() -> MemoryFault:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import URL, Connection, create_engine, event
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DataError, DBAPIError
 
 from memory.errors import FaultCode, MemoryFault
-from memory.store.backend import Purged, busy, used_already
+from memory.store.backend import Purged, busy, unstorable, used_already
 from memory.store.tables import metadata
 from memory.store.text_index import PostgresIndex, TextIndex
 
@@ -74,6 +74,8 @@ class PostgresBackend:
         state = getattr(error.orig, "sqlstate", None)
         if state in ("55P03", "57014", "40001", "40P01"):
             return busy()
+        if isinstance(error, DataError):
+            return unstorable()
         if state == "23505":
             return used_already()
         said = str(error.orig).strip().partition("\n")[0]

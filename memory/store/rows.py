@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final, cast
 
@@ -34,6 +34,7 @@ from memory.model import (
 )
 from memory.store.journal import FoldedRecord, Json
 from memory.store.tables import records, texts
+from memory.text import storable
 
 LISTS = frozenset({"flags", "related_ids", "superseded_by", "supersedes"})
 """Columns of a record that hold a list as JSON."""
@@ -312,7 +313,7 @@ def proposal_values(proposal: Proposal) -> dict[str, Any]:
         "keep": dump(proposal.keep),
         "replace": dump(proposal.replace),
         "versions": dump(proposal.versions),
-        "evidence": dump(proposal.evidence),
+        "evidence": dump(_storable(proposal.evidence)),
         "similarity": proposal.similarity,
         "proposer": proposal.proposer,
         "created_at": proposal.created_at,
@@ -349,6 +350,15 @@ def run_of(row: Sequence[Any]) -> Run:
         _decode_reasons(by_reason),
         undone_at,
         would_have_hit,
+    )
+
+
+def _storable(evidence: PairEvidence) -> PairEvidence:
+    """Evidence quotes texts, which may hold halves of characters."""
+    return replace(
+        evidence,
+        older_words=tuple(map(storable, evidence.older_words)),
+        newer_words=tuple(map(storable, evidence.newer_words)),
     )
 
 

@@ -105,7 +105,6 @@ def _owner() -> pwd.struct_passwd | None:
 
 
 def _do(command: list[Path | str], owner: pwd.struct_passwd | None, folder: Path) -> None:
-    user = {} if owner is None else {"user": owner.pw_uid, "group": owner.pw_gid}
     with (folder / "commands").open("ab") as said:
         subprocess.run(
             list(map(str, command)),
@@ -117,5 +116,6 @@ def _do(command: list[Path | str], owner: pwd.struct_passwd | None, folder: Path
             timeout=2 * _SECONDS,
             env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"},
             extra_groups=None if owner is None else [],
-            **user,
+            user=None if owner is None else owner.pw_uid,
+            group=None if owner is None else owner.pw_gid,
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
@@ -67,7 +67,7 @@ OPERATION = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(operations=st.lists(OPERATION, max_size=14))
 def test_records_are_what_the_journal_adds_up_to_at_any_prefix(
     operations: list[tuple[int, int, int, int, int]],

@@ -157,6 +157,15 @@ def test_numbers_that_are_not_finite_are_refused(store: Store) -> None:
         assert reading.position == 0
 
 
+@pytest.mark.parametrize("values", [{"category": "\ud800"}, {"turn_number": 1 << 70}])
+def test_values_that_no_database_holds_are_refused(store: Store, values: dict[str, object]) -> None:
+    with pytest.raises(MemoryFault) as fault:
+        put(store, "a fact", **values)
+    assert fault.value.code is FaultCode.INVALID
+    with store.reading() as reading:
+        assert reading.position == 0
+
+
 def test_an_id_can_be_stored_once_only(store: Store) -> None:
     (record,) = put(store, "a fact")
     with pytest.raises(MemoryFault) as fault:
