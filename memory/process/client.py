@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from memory.api import MemoryPort, Request
 from memory.errors import FaultCode, MemoryFault
 from memory.model import Actor
 from memory.process import wire
+from memory.process.link import Link, Lost, NotBegun
 from memory.process.program import (
     OWNED_ELSEWHERE,
     READY,
@@ -59,14 +59,6 @@ _REPEATABLE = (
 R = TypeVar("R")
 
 
-class _NotBegun(Exception):
-    """The request was surely not begun."""
-
-
-class _Lost(Exception):
-    """The connection ended while the request was under way."""
-
-
 class MemoryClient(MemoryPort):
     """Asks the memory's process of one instance. Use it on one event loop; leave it with `aclose`."""
 
@@ -84,7 +76,7 @@ class MemoryClient(MemoryPort):
         self._paths = paths
         self._environ = environ
         self._program = program
-        self._link: _Link | None = None
+        self._link: Link | None = None
         self._connecting = asyncio.Lock()
         self._asking = 0
         self._idle: asyncio.TimerHandle | None = None
@@ -144,17 +136,17 @@ class MemoryClient(MemoryPort):
             link = await self._linked()
             try:
                 return await link.ask(request, actor)
-            except _NotBegun as error:
+            except NotBegun as error:
                 if not again:
                     raise _gone(str(error), "Nothing was done; ask again.") from None
-            except _Lost as error:
+            except Lost as error:
                 if not (again and _is_repeatable(request)):
                     raise _gone(str(error), _what_to_do(request)) from None
             again = False
 
     # connecting
 
-    async def _linked(self) -> _Link:
+    async def _linked(self) -> Link:
         async with self._connecting:
             if self._closed:
                 raise MemoryFault(FaultCode.UNAVAILABLE, "The connection to the memory was closed.")
@@ -164,7 +156,7 @@ class MemoryClient(MemoryPort):
                 self._link = await self._connect()
             return self._link
 
-    async def _connect(self) -> _Link:
+    async def _connect(self) -> Link:
         """Reach the process, starting it as needed. Raises `MemoryFault` after `START_SECONDS`."""
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -180,16 +172,16 @@ class MemoryClient(MemoryPort):
                 f"The memory's process did not answer within {START_SECONDS:g} s."
             ) from None
 
-    async def _reach(self) -> _Link | None:
+    async def _reach(self) -> Link | None:
         """A connection to a process that answers; ``None`` when there is none."""
         loop = asyncio.get_running_loop()
         try:
-            _, link = await loop.create_unix_connection(_Link, str(self._paths.memory_socket))
+            _, link = await loop.create_unix_connection(Link, str(self._paths.memory_socket))
         except OSError:
             return None
         try:
             greeting = await link.greeted
-        except _Lost:
+        except Lost:
             return None  # it is ending
         except wire.Malformed as error:
             raise self._unavailable(f"{self._paths.memory_socket}: {error}.") from None
@@ -227,7 +219,7 @@ class MemoryClient(MemoryPort):
         how = f"exited with code {code}" if code is not None else "closed its output"
         raise self._unavailable(f"The memory's process {how}: {complaint}".rstrip(": "))
 
-    async def _wait_for_owner(self) -> _Link | None:
+    async def _wait_for_owner(self) -> Link | None:
         """The other process opens its socket soon, or it is ending and frees the lock."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GRACE_SECONDS):
@@ -257,103 +249,6 @@ class MemoryClient(MemoryPort):
         link, self._link = self._link, None
         if link is not None:
             link.close()
-
-
-class _Link(asyncio.Protocol):
-    """One connection."""
-
-    def __init__(self) -> None:
-        loop = asyncio.get_running_loop()
-        self.greeted: asyncio.Future[wire.Greeting] = loop.create_future()
-        """Their greeting, or `_Lost` or `wire.Malformed`."""
-        self.pid = 0
-        self._ended: asyncio.Future[None] = loop.create_future()
-        self._lines = wire.Lines()
-        self._transport: asyncio.Transport | None = None
-        self._waiting: dict[int, asyncio.Future[wire.Answer]] = {}
-        self._numbers = itertools.count(1)
-        self._says_goodbye = False
-
-    @property
-    def is_open(self) -> bool:
-        """It takes requests."""
-        transport = self._transport
-        return transport is not None and not transport.is_closing() and not self._says_goodbye
-
-    async def ask(self, request: Request[Any], actor: Actor) -> Any:
-        """The result. Raises `MemoryFault`, `_NotBegun` or `_Lost`."""
-        number = next(self._numbers)
-        frame = wire.call_frame(number, request, actor)
-        if not self.is_open or self._transport is None:
-            raise _NotBegun("the memory's process is ending")
-        future: asyncio.Future[wire.Answer] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = future
-        self._transport.write(frame)
-        try:
-            answer = await future
-        finally:
-            self._waiting.pop(number, None)
-        return answer.value(request)
-
-    def close(self) -> None:
-        """Hang up."""
-        if self._transport is not None:
-            self._transport.close()
-
-    def abort(self) -> None:
-        """Hang up at once."""
-        if self._transport is not None:
-            self._transport.abort()
-
-    async def aclose(self) -> None:
-        """Hang up and wait until the socket is closed."""
-        self.abort()
-        await self._ended
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport = cast("asyncio.Transport", transport)
-        transport.write(wire.greeting_frame())
-
-    def data_received(self, data: bytes) -> None:
-        try:
-            for line in self._lines.feed(data):
-                if self.greeted.done():
-                    self._take(wire.read_reply(line))
-                else:
-                    greeting = wire.read_greeting(line)
-                    self.pid = greeting.pid
-                    self.greeted.set_result(greeting)
-        except (wire.Malformed, wire.FrameTooLong) as error:
-            if not self.greeted.done():
-                self.greeted.set_exception(wire.Malformed(str(error)))
-            self._fail(_Lost(f"what the memory's process sent could not be read: {error}"))
-            self.abort()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        lost = _Lost("the memory's process ended")
-        if not self.greeted.done():
-            self.greeted.set_exception(lost)
-        if not self.greeted.cancelled():
-            self.greeted.exception()  # asked for, so that nobody is told that nobody asked
-        self._fail(lost)
-        if not self._ended.done():
-            self._ended.set_result(None)
-
-    def _take(self, reply: wire.Answer | wire.Goodbye) -> None:
-        if isinstance(reply, wire.Goodbye):
-            self._says_goodbye = True
-            for number, future in self._waiting.items():
-                if number > reply.begun and not future.done():
-                    future.set_exception(_NotBegun("the memory's process is ending"))
-            return
-        future = self._waiting.get(reply.id)
-        if future is not None and not future.done():
-            future.set_result(reply)
-
-    def _fail(self, error: Exception) -> None:
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_exception(error)
 
 
 async def _says_ready(descriptor: int) -> bool:
