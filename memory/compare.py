@@ -18,10 +18,11 @@ from functools import lru_cache
 
 from memory.model import PairClass, PairEvidence
 from memory.text import norm_words
-from memory.words.attributes import MANY_VERBS, SINGLE_ATTRIBUTES, SINGLE_VERBS
+from memory.words.attributes import AGENT_VERBS, MANY_VERBS, SINGLE_ATTRIBUTES, SINGLE_VERBS
 from memory.words.light import LIGHT
 from memory.words.polarity import OPPOSITES
 from memory.words.tokens import VALUE_KINDS, Reading, Token, TokenKind, read_sentence
+from memory.words.values import ASYMMETRIC, CONTRARY
 
 SHOWN_FROM = 0.5
 """Score from which a contradiction is one; below, the texts count as unrelated."""
@@ -68,8 +69,8 @@ def compare(older: str, newer: str, similarity: float | None = None) -> PairEvid
     scores a little and never makes a duplicate by itself. The score of a duplicate or detail is the share of
     words that agree.
     """
-    first, second = norm_words(older), norm_words(newer)
-    if first == second and first:
+    normal = _normal(older)
+    if normal and normal == _normal(newer):
         return PairEvidence(PairClass.IDENTICAL, 1.0)
     olders, newers = _sentences(older), _sentences(newer)
     if not olders or not newers:
@@ -78,6 +79,9 @@ def compare(older: str, newer: str, similarity: float | None = None) -> PairEvid
     if contradiction is not None:
         return contradiction
     return _agreement(_whole(olders), _whole(newers), similarity)
+
+
+_normal = lru_cache(maxsize=512)(norm_words)
 
 
 @lru_cache(maxsize=512)
@@ -155,6 +159,7 @@ def _same_frame(older: tuple[Reading, ...], newer: tuple[Reading, ...]) -> bool:
     return (
         _joined(older, "signature") == _joined(newer, "signature")
         and sorted(_joined(older, "qualifiers")) == sorted(_joined(newer, "qualifiers"))
+        and sorted(_joined(older, "relations")) == sorted(_joined(newer, "relations"))
         and _denials(older) == _denials(newer)
     )
 
@@ -265,37 +270,60 @@ def _one_subject(pair: _Alignment) -> bool:
     return _same_subject(pair) and partners == sorted(partners)
 
 
-def _share(pair: _Alignment) -> float:
-    """Share of the shorter side's words (no values) that have a partner."""
+def _share(pair: _Alignment, apart: int = 0) -> float:
+    """Share of the shorter side's words that have a partner; values and ``apart`` more words do not count."""
     older = [n for n, token in enumerate(pair.older.tokens) if token.kind not in VALUE_KINDS]
     newer = [n for n, token in enumerate(pair.newer.tokens) if token.kind not in VALUE_KINDS]
     matched = sum(pair.to_newer[place] >= 0 for place in older)
-    shorter = min(len(older), len(newer))
-    return matched / shorter if shorter else 0.0
+    shorter = min(len(older), len(newer)) - apart
+    return matched / shorter if shorter > 0 else 0.0
 
 
 def _polarity(pair: _Alignment, similarity: float | None) -> PairEvidence | None:
     """One side denies what the other says."""
+    if not _same_subject(pair):
+        return None
     older_denials, newer_denials = _scoped(pair, older=True), _scoped(pair, older=False)
     opposites = _opposites(pair)
+    contrary = _contrary(pair)
     denied = bool(older_denials) != bool(newer_denials) or (
         (len(older_denials) + len(newer_denials)) % 2 == 1
     )
-    if denied == (len(opposites) % 2 == 1) or not _same_subject(pair):
+    if denied == ((len(opposites) + len(contrary)) % 2 == 1):
         return None
-    older_words = [*older_denials, *(one for one, _ in opposites)]
-    newer_words = [*newer_denials, *(other for _, other in opposites)]
     older_left = len(pair.older_left) - len(opposites)
     newer_left = len(pair.newer_left) - len(opposites)
     fewer, more = sorted((older_left, newer_left))
     matched = sum(partner >= 0 for partner in pair.to_newer)
     near = _overlap(pair) if similarity is None else similarity
-    score = 0.15 + 0.35 * _share(pair) + 0.35 * near - 0.08 * fewer - 0.02 * more
+    score = 0.15 + 0.35 * _share(pair, len(opposites)) + 0.35 * near - 0.08 * fewer - 0.02 * more
     if more > 3 * matched:
         score -= 0.15
+    if fewer and matched < 2:
+        score -= 0.1
     if not denied:
         score -= 0.04 * (older_left + newer_left)
-    return PairEvidence(PairClass.POLARITY, _bounded(score), tuple(older_words), tuple(newer_words))
+    pairs = [*opposites, *contrary]
+    return PairEvidence(
+        PairClass.POLARITY,
+        _bounded(score),
+        (*older_denials, *(one for one, _ in pairs)),
+        (*newer_denials, *(other for _, other in pairs)),
+    )
+
+
+def _contrary(pair: _Alignment) -> list[tuple[str, str]]:
+    """Function words that make the one contrary to the other, between the same words."""
+    if pair.older_left or pair.newer_left:
+        return []
+    older, newer = Counter(pair.older.qualifiers), Counter(pair.newer.qualifiers)
+    one, other = list((older - newer).elements()), list((newer - older).elements())
+    in_order = list(pair.to_newer) == sorted(pair.to_newer)
+    if in_order and len(one) == len(other) == 1 and frozenset((one[0], other[0])) in CONTRARY:
+        return [(one[0], other[0])]
+    if not in_order and not one and not other and pair.older.relations != pair.newer.relations:
+        return [(kind, kind) for kind in pair.older.qualifiers if kind in ASYMMETRIC][:1]
+    return []
 
 
 def _overlap(pair: _Alignment) -> float:
@@ -351,9 +379,9 @@ def _value(pair: _Alignment, similarity: float | None) -> PairEvidence | None:
     if longest_run > (_LONGEST_TYPED if typed else _LONGEST_SLOT):
         return None
     single = (pair.older.labelled and pair.newer.labelled) or any(
-        _names_single(pair, one) for one, _ in slots
+        _names_single(pair, one, other) for one, other in slots
     )
-    many = "by" not in pair.older.qualifiers and any(
+    many = not single and any(
         pair.to_newer[place] >= 0 and pair.older.tokens[place].stem in MANY_VERBS
         for place in range(pair.older.subject_end, older_slot[0])
     )
@@ -363,7 +391,7 @@ def _value(pair: _Alignment, similarity: float | None) -> PairEvidence | None:
     score = (0.30 if typed else 0.15) + 0.30 * _share(pair)
     if single:
         score += 0.15 if typed else 0.30
-    elif many:
+    if many:
         score -= 0.25
     score -= 0.10 * (len(slots) - 1) + 0.15 * fewer + 0.05 * more
     if similarity is not None:
@@ -376,9 +404,11 @@ def _value(pair: _Alignment, similarity: float | None) -> PairEvidence | None:
     )
 
 
-def _names_single(pair: _Alignment, run: _Run) -> bool:
+def _names_single(pair: _Alignment, run: _Run, other: _Run) -> bool:
     """Whether what comes before a slot, or its subject, is something that has one value at a time."""
     nearest = run[0] - 1
+    both = {*pair.older.qualifiers} & {*pair.newer.qualifiers}
+    purpose = run[-1] + 1 < len(pair.to_newer) and pair.to_newer[run[-1] + 1] == other[-1] + 1
     for place in range(nearest + 1):
         token = pair.older.tokens[place]
         if pair.to_newer[place] < 0 or token.kind is not TokenKind.WORD:
@@ -387,7 +417,11 @@ def _names_single(pair: _Alignment, run: _Run) -> bool:
             place < pair.older.subject_end or nearest - place < 4
         ):
             return True
-        if token.stem in SINGLE_VERBS and place >= pair.older.subject_end and nearest - place < 2:
+        if place < pair.older.subject_end or nearest - place > 1:
+            continue
+        if token.stem in SINGLE_VERBS or (token.stem in AGENT_VERBS and "by" in both):
+            return True
+        if (token.stem == "work" and "at" in both) or (token.stem == "use" and purpose):
             return True
     return False
 

@@ -30,21 +30,23 @@ SINGLE_ATTRIBUTES = _stems(
 
 SINGLE_VERBS = _stems(
     """
-    live reside born locate base host deploy name call rename marry own belong report listen bind run
-    expire last cost weigh measure prefer default lead manage maintain schedule start end begin finish
-    due limit cap set configure pin equal store move relocate switch migrate keep retain serve use
+    live reside born locate base host deploy call rename marry belong report listen bind expire last
+    cost weigh measure prefer default schedule start end begin finish due limit cap set configure
+    pin equal move relocate switch migrate keep retain
     """
 )
 """Verbs whose object or place is one at a time."""
 
+AGENT_VERBS = _stems("own lead manage maintain run operate sponsor review approve")
+"""Verbs that have one agent: "is owned by" is told of one, though an owner may own many things."""
+
 MANY_VERBS = _stems(
     """
-    like love enjoy hate dislike know speak support visit meet see watch read write buy sell eat drink
-    cook play attend join own have include contain offer try learn study teach help create make build
-    add send receive get give take bring go come travel mention discuss talk share ask tell find found
-    feel think hope plan want need work practice paint sing run hike climb swim celebrate participate
-    volunteer organize organise win lose receive inspire encourage say wear carry hold look walk ride
-    jump sit stand
+    own like love enjoy hate dislike know speak support visit meet see watch read write buy sell eat
+    drink cook play attend join include contain offer try learn study teach help create make build
+    add send receive bring go come travel mention discuss talk share ask tell find found feel think
+    hope plan work practice paint sing hike climb swim celebrate participate volunteer organize
+    organise win lose receive inspire encourage say wear look walk ride jump sit stand
     """
 )
 """Verbs that hold of many things, or of many occasions."""

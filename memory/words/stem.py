@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 _IRREGULAR: dict[str, str] = {
-    form: base
+    form: base.strip()
     for base, forms in (
         line.split(":")
         for line in """
@@ -21,7 +21,8 @@ _IRREGULAR: dict[str, str] = {
         build:built|send:sent|spend:spent|lend:lent|lose:lost|shoot:shot|make:made|say:said|pay:paid
         sell:sold|tell:told|hear:heard|stand:stood|understand:understood|mean:meant|deal:dealt|hide:hid hidden
         become:became|come:came|hang:hung|stick:stuck|dig:dug|spin:spun|lie:lay lain lying|lay:laid
-        die:dies died dying|tie:ties tied tying|use:uses used using|set:sets setting|let:lets|quit:quits
+        agree:agreed|die:dies died dying
+        tie:ties tied tying|use:uses used using|set:sets setting|let:lets|quit:quits
         child:children|person:people persons|man:men|woman:women|foot:feet|tooth:teeth|mouse:mice
         knife:knives|life:lives|wife:wives|leaf:leaves|shelf:shelves|index:indices indexes|analysis:analyses
         datum:data|criterion:criteria|database:databases|cache:caches|release:releases|response:responses

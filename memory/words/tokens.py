@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -23,6 +24,7 @@ from memory.words.values import (
     MONTHS,
     NUMBERS,
     QUALIFIERS,
+    RELATIONS,
     UNITS,
     WEEKDAYS,
 )
@@ -80,6 +82,8 @@ class Reading:
     negators: tuple[Negator, ...]
     qualifiers: tuple[str, ...]
     """Kinds of `QUALIFIERS` and quantifiers, sorted, each as often as it occurs."""
+    relations: tuple[str, ...]
+    """Those of `RELATIONS`, each with the key of the token behind it, sorted."""
     subject_end: int
     """Content tokens before the main verb; 0 for an instruction."""
     found_verb: bool
@@ -89,16 +93,25 @@ class Reading:
     """All values and signs as they are written, in order."""
 
 
+_PUNCTUATION = (
+    r"!-/:-@\[-`{-~\xa1\xa8\xab\xad\xb4\xb7\xb8\xbb\xbf"
+    r"\u2010-\u2027\u2030-\u205e\u3000-\u303f\uff01-\uff0f"
+)
 _CHUNK = re.compile(
     r"""
       https?://[^\s<>"']+
-    | [<>=\u2264\u2265\u2248~$\u20ac\u00a3\u00a5\#@/\\.+\u2212-]{0,4}\w
-      (?:(?:[\w./:@\#&+*%\u00b0=~^'\u2019$\u2010\u2011\\-]|(?<=\d),(?=\d))*[\w%\u00b0+\#/*$])?
+    | [!<>=\u2264\u2265\u2248~$\u20ac\u00a3\u00a5\#@/\\.+\u2212-]{0,4}\w
+      (?:(?:[\w./:@\#&+*%\u00b0=~^'\u2019$\u2010\u2011\\-]|(?<=\d),(?=\d))*[\w%\u00b0+\#/$])?
     | [<>=\u2264\u2265\u2248\u2260%\u00b0$\u20ac\u00a3\u00a5+^|!~\u2192-]{1,8}
+    | (?<!\S)[*/\\]{1,3}(?!\S)
     | [,;:.!?()\u2013\u2014]
-    """,
+    | [^\w\s"""
+    + _PUNCTUATION
+    + "]",
     re.VERBOSE,
 )
+"""Web addresses; words, numbers and names with the signs that belong to them; signs that stand alone; marks
+that end a clause; and whatever is neither punctuation nor part of a word, such as an emoji."""
 _NUMBER = re.compile(
     r"([<>=\u2264\u2265\u2248~$\u20ac\u00a3\u00a5#+-]{0,4})(\d[\d,]*(?:\.\d+)?|\.\d+)([a-z\u00b5%\u00b0]{0,12})"
 )
@@ -141,7 +154,38 @@ _OBJECT_OPENERS = frozenset(
 """After an unknown word in s or ed they show that it is a verb rather than a noun."""
 
 
-@lru_cache(maxsize=512)
+class _Lexical(NamedTuple):
+    """What a word in lower case is, wherever it stands."""
+
+    plain: bool
+    """A content word that needs no look at its neighbours."""
+    key: str
+    stem: str
+    ends: bool
+    """A verb of ending."""
+
+
+@lru_cache(maxsize=8192)
+def _lexical(low: str) -> _Lexical:
+    stemmed = stem(low)
+    special = (
+        low in NEGATORS
+        or low in _FUNCTION
+        or low in VERBS
+        or low in UNITS
+        or low in MONTHS
+        or low in WEEKDAYS
+        or low in NUMBERS
+        or low in _QUANTIFIERS
+        or low in QUALIFIERS
+        or low in _BREAKS
+        or low == "longer"
+        or low.endswith(("n't", "'s", "'"))
+    )
+    return _Lexical(not special, SAME.get(stemmed, stemmed), stemmed, stemmed in ENDING_VERBS)
+
+
+@lru_cache(maxsize=1024)
 def read_sentence(sentence: str) -> Reading:
     """The reading of one sentence (of any string)."""
     return _Reader().read(sentence)
@@ -153,7 +197,7 @@ class _Reader:
     def __init__(self) -> None:
         self.tokens: list[Token] = []
         self.negators: list[Negator] = []
-        self.qualifiers: list[str] = []
+        self.qualifiers: list[tuple[str, int]] = []
         self.signature: list[str] = []
         self.clause = 0
         self.verb_at = -1
@@ -173,17 +217,22 @@ class _Reader:
             else:
                 self._chunk(chunk, following)
                 self.started = True
-        self.qualifiers.sort()
         imperative = bool(chunks) and chunks[0].casefold() in IMPERATIVES
         return Reading(
             tokens=tuple(self.tokens),
             negators=tuple(self.negators),
-            qualifiers=tuple(self.qualifiers),
+            qualifiers=tuple(sorted(kind for kind, _ in self.qualifiers)),
+            relations=tuple(sorted(self._relations())),
             subject_end=0 if imperative else max(self.verb_at, 0),
             found_verb=self.verb_at >= 0 or imperative,
             labelled=self.labelled,
             signature=tuple(self.signature),
         )
+
+    def _relations(self) -> Iterator[str]:
+        for kind, at in self.qualifiers:
+            if kind in RELATIONS:
+                yield f"{kind} {self.tokens[at].key if at < len(self.tokens) else ''}"
 
     def _mark(self, mark: str) -> None:
         if mark == ":" and self.verb_at < 0 and 0 < len(self.tokens) <= 6:
@@ -193,17 +242,21 @@ class _Reader:
         self.previous = mark
 
     def _chunk(self, chunk: str, following: str) -> None:
-        low = chunk.casefold().replace("\u2019", "'").replace("\u2212", "-")
+        low = chunk.casefold()
+        if low.isalpha():
+            self._word(chunk, low, following)
+            self.previous = low
+            return
+        low = low.replace("\u2019", "'").replace("\u2212", "-")
         if any(map(str.isdigit, low)):
-            self._value(low, following)
+            self._value(low)
         elif not any(map(str.isalnum, low)):
-            self._sign(low)
-        elif low in NEGATORS or low in VERBS or low in _FUNCTION or low.isalpha():
+            self._sign(low, following)
+        elif low in NEGATORS or low in VERBS or low in _FUNCTION:
             self._word(chunk, low, following)
         elif _WORDS_JOINED.fullmatch(low) is not None:
             parts = _JOINT.split(chunk)
-            whole = stem(low)
-            if len(parts) > 1 and (whole in SAME or low in NEGATORS):
+            if len(parts) > 1 and stem(low) in SAME:
                 self._word(chunk, low, following)
             else:
                 for part in parts:
@@ -212,16 +265,16 @@ class _Reader:
             self._add(low, low, low, TokenKind.ID)
         self.previous = low
 
-    def _sign(self, sign: str) -> None:
-        if sign in ("-", "--", "---", "|"):
-            return
+    def _sign(self, sign: str, following: str) -> None:
         if sign in ("=", ":=", "=>", "->", "\u2192") and self.verb_at < 0 and self.tokens:
             self.verb_at = len(self.tokens)
             self.labelled = True
-        if not set(sign) <= {"!"}:
+        dash = sign in ("-", "--", "---") and not following[:1].isdigit()
+        bullet = sign in ("*", "+") and not self.started
+        if not dash and not bullet and sign not in ("|", "!", "!!", "!!!"):
             self._add(sign, sign, sign, TokenKind.SIGN)
 
-    def _value(self, low: str, following: str) -> None:
+    def _value(self, low: str) -> None:
         low = low.rstrip("'*")
         if low.endswith("'s"):
             low = low[:-2]
@@ -245,52 +298,64 @@ class _Reader:
         self._add(low, low, low, kind)
 
     def _word(self, chunk: str, low: str, following: str) -> None:
+        lexical = _lexical(low)
+        if lexical.plain:
+            if self.verb_at < 0 and low.endswith(("s", "ed")):
+                self._verb(low, following.casefold())
+            self._content(chunk, low, lexical)
+        elif not self._measure(chunk, low, following.casefold()):
+            self._function(chunk, low, following.casefold(), lexical)
+
+    def _content(self, chunk: str, low: str, lexical: _Lexical) -> None:
+        if lexical.ends:
+            self.negators.append(Negator(len(self.tokens), low, False))
+        kind = TokenKind.WORD
+        if chunk != low and not self.shouting:
+            inside = self.started or (len(chunk) > 1 and chunk.isupper())
+            if (inside and chunk[0].isupper()) or _CAMEL.search(chunk) is not None:
+                kind = TokenKind.NAME
+        self.tokens.append(Token(lexical.key, lexical.stem, low, kind, self.clause))
+
+    def _measure(self, chunk: str, low: str, beside: str) -> bool:
+        """Add a number, unit, month or day of the week, if ``low`` is one here."""
         after_number = bool(self.tokens) and self.tokens[-1].kind is TokenKind.NUMBER
-        beside = following.casefold()
-        if low.endswith("n't") or low in NEGATORS:
+        if after_number and low in UNITS and self.previous[-1:].isalnum():
+            self._add(UNITS[low], UNITS[low], low, TokenKind.UNIT)
+            return True
+        dated = after_number or beside[:1].isdigit()
+        name = MONTHS.get(low) or WEEKDAYS.get(low)
+        if name is not None and (
+            dated or low not in AMBIGUOUS_DATES or (low != "may" and chunk[:1].isupper())
+        ):
+            kind = TokenKind.MONTH if low in MONTHS else TokenKind.WEEKDAY
+            self._add(name, name, name, kind)
+            return True
+        if low in NUMBERS and not self._pronoun(low, beside):
+            self._add(NUMBERS[low], NUMBERS[low], low, TokenKind.NUMBER)
+            return True
+        return False
+
+    def _function(self, chunk: str, low: str, beside: str, lexical: _Lexical) -> None:
+        """A negator, qualifier, verb or filler; or a content word after all."""
+        if low in NEGATORS or low.endswith("n't"):
             self.negators.append(Negator(len(self.tokens), low, low in BARE_NEGATORS))
             self._verb(low, beside)
-            if low == "without":
-                self.qualifiers.append("without")
             return
         if low == "longer" and self.previous == "no":
             return
-        capital = chunk[:1].isupper() and self.started
-        if after_number and low in UNITS and self.previous[-1:].isalnum():
-            self._add(UNITS[low], UNITS[low], low, TokenKind.UNIT)
-            return
-        if (
-            (low in MONTHS or low in WEEKDAYS)
-            and (low not in AMBIGUOUS_DATES or chunk[:1].isupper() or after_number)
-            and not (low == "may" and not (after_number or beside[:1].isdigit()))
-        ):
-            name = MONTHS.get(low) or WEEKDAYS[low]
-            kind = TokenKind.MONTH if low in MONTHS else TokenKind.WEEKDAY
-            self._add(name, name, name, kind)
-            return
-        if low in NUMBERS and not self._pronoun(low, beside):
-            self._add(NUMBERS[low], NUMBERS[low], low, TokenKind.NUMBER)
-            return
-        if low in _QUANTIFIERS:
-            self.qualifiers.append(_QUANTIFIERS[low])
-        elif low in QUALIFIERS:
-            self.qualifiers.append(QUALIFIERS[low])
+        kind = _QUANTIFIERS.get(low) or QUALIFIERS.get(low)
+        if kind is not None:
+            self.qualifiers.append((kind, len(self.tokens)))
         self._verb(low, beside)
         if low in _BREAKS:
             self.clause += 1
-        if low in _FUNCTION and not (len(chunk) > 1 and chunk.isupper() and not self.shouting):
+        acronym = len(chunk) > 1 and chunk.isupper() and not self.shouting
+        letter = chunk == "A" and self.started and self.previous not in _CLAUSE
+        if low in _FUNCTION and not acronym and not letter:
             return
-        low = low.removesuffix("'s").removesuffix("'")
-        if not low:
-            return
-        stemmed = stem(low)
-        if stemmed in ENDING_VERBS:
-            self.negators.append(Negator(len(self.tokens), low, False))
-        upper = len(chunk) > 1 and chunk.isupper()
-        name = (capital or upper or _CAMEL.search(chunk) is not None) and not self.shouting
-        self._add(
-            SAME.get(stemmed, stemmed), stemmed, low, TokenKind.NAME if name else TokenKind.WORD
-        )
+        owner = low.removesuffix("'s").removesuffix("'")
+        if owner:
+            self._content(chunk, owner, lexical if owner == low else _lexical(owner))
 
     def _verb(self, low: str, following: str) -> None:
         """Note where the main verb is, if ``low`` is it."""

@@ -138,6 +138,9 @@ QUALIFIERS = {
         ("from", "from"),
         ("to", "to into toward towards"),
         ("by", "by"),
+        ("at", "at"),
+        ("behind", "behind"),
+        ("instead", "instead rather"),
         ("without", "without"),
         ("with", "with"),
         ("before", "before"),
@@ -164,3 +167,17 @@ QUALIFIERS = {
 }
 """Function words that change what is said: two texts whose qualifiers differ are no duplicates. "We" and
 "our" are none: who remembers for a team says "the" and "our" alike."""
+
+RELATIONS = listed(
+    "from to by at without with before after over under than between behind instead or"
+)
+"""Kinds of `QUALIFIERS` that relate what follows them to what precedes."""
+
+CONTRARY = frozenset(
+    frozenset(pair)
+    for pair in (("before", "after"), ("over", "under"), ("more", "less"), ("up", "down"))
+)
+"""Kinds of which one makes a statement contrary to one with the other."""
+
+ASYMMETRIC = listed("before after over under than instead behind")
+"""Kinds that say something else when their two sides change places."""
