@@ -109,29 +109,15 @@ class RecordWriting(Recording):
         if new.recorded_at is not None and new.recorded_at > self.at:
             raise MemoryFault(FaultCode.INVALID, "recorded_at is in the future.")
         id = new.id or new_id(self.at, os.urandom(RANDOM_BYTES))
-        num = int(self._connection.execute(_LAST_NUM).scalar_one()) + 1
+        num = self._last_num() + 1
         digest = self._keep_text(id, new.text, new.content_hash, new.norm_hash)
         record = new_values(
             new, id=id, num=num, digest=digest, space=self.space, at=self.at, actor=self.actor
         )
         seq = self._journal(STORED, RECORD, id, new.version, record)
-        self._connection.execute(
-            _INSERT_RECORD,
-            {
-                **stored(record),
-                "version": new.version,
-                "content_hash": new.content_hash,
-                "norm_hash": new.norm_hash,
-                "changed_at": self.at,
-                "changed_seq": seq,
-            },
-        )
-        self._words.add(self._connection, num, index_text(new.text))
-        self._connection.execute(_ENQUEUE, {"num": num})
+        self._project(new, record, seq)
+        self._is_to_be_found(num, new.text)
         self._stands_behind(id)
-        if new.key:
-            values = {"space": self.space, "key": new.key, "record_id": id}
-            self._connection.execute(_INSERT_KEY, values)
         return folded_record(
             FoldedRecord(record, new.version, self.at, seq),
             new.text,
@@ -278,6 +264,31 @@ class RecordWriting(Recording):
     def drop_edges(self, num: int) -> None:
         """Forget a record's neighbours."""
         self._connection.execute(_DROP_EDGES, {"b_num": num})
+
+    def _last_num(self) -> int:
+        return int(self._connection.execute(_LAST_NUM).scalar_one())
+
+    def _project(self, new: NewRecord, record: dict[str, Json], seq: int) -> None:
+        """Lay a new record down as entry ``seq`` tells it, with its idempotency key."""
+        self._connection.execute(
+            _INSERT_RECORD,
+            {
+                **stored(record),
+                "version": new.version,
+                "content_hash": new.content_hash,
+                "norm_hash": new.norm_hash,
+                "changed_at": self.at,
+                "changed_seq": seq,
+            },
+        )
+        if new.key:
+            values = {"space": self.space, "key": new.key, "record_id": record["id"]}
+            self._connection.execute(_INSERT_KEY, values)
+
+    def _is_to_be_found(self, num: int, text: MemoryText) -> None:
+        """Index a new record's words, and let its text wait for vectors."""
+        self._words.add(self._connection, num, index_text(text))
+        self._connection.execute(_ENQUEUE, {"num": num})
 
     def _keep_text(self, id: str, text: MemoryText, content_hash: str, norm_hash: str) -> str:
         body, salt = canonical(text_values(text)), secrets.token_hex(16)

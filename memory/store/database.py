@@ -23,7 +23,8 @@ class Store:
 
     def __init__(self, backend: Backend, identity: str, busy_seconds: float) -> None:
         """Use `open`."""
-        self._backend = backend
+        self.backend = backend
+        """The engine below, for checks and repairs."""
         self._identity = identity
         self._lock = WriteLock(busy_seconds)
 
@@ -46,7 +47,7 @@ class Store:
 
     def close(self) -> None:
         """End all connections. Transactions have to be over."""
-        self._backend.close()
+        self.backend.close()
 
     @property
     def identity(self) -> str:
@@ -56,31 +57,31 @@ class Store:
     @property
     def damaged_copies(self) -> tuple[Path, ...]:
         """Where damaged files of this memory were moved to, oldest first."""
-        found = self._backend
+        found = self.backend
         return damaged_copies(found.file) if isinstance(found, SqliteBackend) else ()
 
     @property
     def bytes_on_disk(self) -> int:
         """What the database takes."""
-        return self._backend.size()
+        return self.backend.size()
 
     @contextmanager
     def reading(self) -> Generator[Reading]:
         """One state of everything, for as long as the block lasts."""
-        with backends.reading(self._backend) as connection:
-            yield Reading(connection, self._backend.words, self._identity)
+        with backends.reading(self.backend) as connection:
+            yield Reading(connection, self.backend.words, self._identity)
 
     @contextmanager
     def writing(self, actor: Actor, space: str, now: Instant) -> Generator[Writing]:
         """One transaction: all of the block, or nothing when it raises. Raises ``BUSY``."""
-        words = self._backend.words
-        with backends.writing(self._backend, self._lock) as connection:
+        words = self.backend.words
+        with backends.writing(self.backend, self._lock) as connection:
             yield Writing(connection, words, self._identity, actor, space, now)
 
     def put_meta(self, key: str, value: str) -> None:
         """Keep a small value for `Reading.meta`, in a transaction of its own."""
         key = f"user.{key}"
-        with backends.writing(self._backend, self._lock) as connection:
+        with backends.writing(self.backend, self._lock) as connection:
             connection.execute(delete(meta).where(meta.c.key == key))
             connection.execute(insert(meta).values(key=key, value=value))
 
@@ -88,7 +89,7 @@ class Store:
     def purge_due(self) -> bool:
         """Whether something was expunged whose bytes may still be in the files."""
         query = select(meta.c.value).where(meta.c.key == PURGE_DUE)
-        with backends.reading(self._backend) as connection:
+        with backends.reading(self.backend) as connection:
             return connection.execute(query).first() is not None
 
     def purge_files(self) -> tuple[str, ...]:
@@ -96,9 +97,9 @@ class Store:
 
         Takes about as long as copying the database; readers of this moment go on.
         """
-        with self._lock.held(), backends.faults(self._backend):
-            purged = self._backend.purge()
+        with self._lock.held(), backends.faults(self.backend):
+            purged = self.backend.purge()
         if not purged.again:
-            with backends.writing(self._backend, self._lock) as connection:
+            with backends.writing(self.backend, self._lock) as connection:
                 connection.execute(delete(meta).where(meta.c.key == PURGE_DUE))
         return purged.problems

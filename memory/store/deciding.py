@@ -62,12 +62,12 @@ _HIT = (
 class DecidedWriting(Recording):
     """Changes of proposals, dismissals, plans and runs."""
 
-    def add_proposal(self, proposal: Proposal) -> None:
+    def add_proposal(self, proposal: Proposal, action: str = "proposed") -> None:
         """File a proposal. Its evidence's words and its reason are not journaled."""
         values = proposal_values(proposal)
         self._connection.execute(_INSERT_PROPOSAL, values)
         self._members(proposal)
-        self._journal("proposed", PROPOSAL, proposal.id, 0, _journaled(proposal))
+        self._journal(action, PROPOSAL, proposal.id, 0, _journaled(proposal))
 
     def change_proposal(self, id: str, **changes: Any) -> Proposal:
         """Set fields of a proposal, by the names of `Proposal`. Raises ``NOT_FOUND``."""
@@ -151,7 +151,7 @@ class DecidedWriting(Recording):
         if new:
             self._connection.execute(_INSERT_STALE, new)
 
-    def add_run(self, run: Run) -> None:
+    def add_run(self, run: Run, action: str = "run") -> None:
         """Note a run. What it changed is noted by `change` with its id."""
         by_reason = {reason.value: count for reason, count in run.by_reason}
         self._connection.execute(
@@ -169,7 +169,7 @@ class DecidedWriting(Recording):
             },
         )
         patch = {"plan_hash": run.plan_hash, "archived": run.archived, "by_reason": by_reason}
-        self._journal("run", RUN, run.id, 0, patch)
+        self._journal(action, RUN, run.id, 0, patch)
 
     def undo_run(self, run_id: str, at: Instant | None = None) -> None:
         """Note that a run was undone. Raises ``NOT_FOUND``, and ``REFUSED`` when it was before."""

@@ -50,6 +50,7 @@ journal = Table(
     Column("patch", Text, nullable=False),
     Column("hash", Text, nullable=False),
     Index("journal_entity", "entity_id", "seq"),
+    Index("journal_space", "space", "seq"),
 )
 
 texts = Table(
@@ -108,6 +109,7 @@ records = Table(
     Index("records_by_state", "space", "state", "recorded_at", "num"),
     Index("records_by_kind", "space", "kind", "state", "recorded_at", "num"),
     Index("records_by_change", "changed_seq"),
+    Index("records_by_space_and_change", "space", "changed_seq"),
     Index("records_by_session", "space", "session_id", "state", "recorded_at"),
     Index("records_by_text", "space", "kind", "content_hash"),
     Index("records_by_norm", "space", "kind", "norm_hash"),

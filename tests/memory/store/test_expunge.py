@@ -168,7 +168,7 @@ def impatient(store: Store) -> Generator[None]:
     """Connections that are opened inside do not wait for readers."""
     from sqlalchemy import event
 
-    backend = store._backend
+    backend = store.backend
     assert isinstance(backend, SqliteBackend)
 
     def no_wait(connection: object, *_: object) -> None:

@@ -87,12 +87,12 @@ def test_records_are_what_the_journal_adds_up_to_at_any_prefix(
                 seen[reading.position] = check.projection(reading)
                 stored |= {record.id for record in seen[reading.position]}
         with store.reading() as reading:
+            now = check.projection(reading)
             for position, records in seen.items():
                 rebuilt = check.rebuild(reading, position)
                 assert [as_now(reading.record(one.id), one) for one in rebuilt] == [
                     as_now(reading.record(one.id), one) for one in records
                 ]
-                now = check.projection(reading)
             assert {record.id for record in now} == stored  # nothing is ever lost
             times = [entry.at for entry in reading.journal()]
             assert times == sorted(times)
@@ -168,7 +168,7 @@ def test_what_was_changed_behind_the_journals_back_is_told(
     store: Store, statement: str, problem: str
 ) -> None:
     put(store, "one", "two", "three")
-    backend = store._backend
+    backend = store.backend
     with backend.engine.connect() as connection:
         backend.begin_writing(connection)
         connection.execute(text(statement.replace(":", "\\:")))
@@ -180,7 +180,7 @@ def test_what_was_changed_behind_the_journals_back_is_told(
 
 def test_a_record_that_no_entry_tells_of_is_told(store: Store) -> None:
     put(store, "one", "two")
-    backend = store._backend
+    backend = store.backend
     with backend.engine.connect() as connection:
         backend.begin_writing(connection)
         connection.exec_driver_sql("DELETE FROM journal WHERE seq = 2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -158,7 +159,7 @@ def test_numbers_that_are_not_finite_are_refused(store: Store) -> None:
 
 
 @pytest.mark.parametrize("values", [{"category": "\ud800"}, {"turn_number": 1 << 70}])
-def test_values_that_no_database_holds_are_refused(store: Store, values: dict[str, object]) -> None:
+def test_values_that_no_database_holds_are_refused(store: Store, values: dict[str, Any]) -> None:
     with pytest.raises(MemoryFault) as fault:
         put(store, "a fact", **values)
     assert fault.value.code is FaultCode.INVALID
