@@ -302,7 +302,7 @@ def _polarity(pair: _Alignment, similarity: float | None) -> PairEvidence | None
     if fewer and matched < 2:
         score -= 0.1
     if not denied:
-        score -= 0.04 * (older_left + newer_left)
+        score -= 0.04 * (older_left + newer_left) + _unspecific(pair)
     pairs = [*opposites, *contrary]
     return PairEvidence(
         PairClass.POLARITY,
@@ -324,6 +324,11 @@ def _contrary(pair: _Alignment) -> list[tuple[str, str]]:
     if not in_order and not one and not other and pair.older.relations != pair.newer.relations:
         return [(kind, kind) for kind in pair.older.qualifiers if kind in ASYMMETRIC][:1]
     return []
+
+
+def _unspecific(pair: _Alignment) -> float:
+    """What to take off because each sentence may be about something of its own."""
+    return 0.25 if pair.older.indefinite and pair.newer.indefinite else 0.0
 
 
 def _overlap(pair: _Alignment) -> float:
@@ -393,7 +398,7 @@ def _value(pair: _Alignment, similarity: float | None) -> PairEvidence | None:
         score += 0.15 if typed else 0.30
     if many:
         score -= 0.25
-    score -= 0.10 * (len(slots) - 1) + 0.15 * fewer + 0.05 * more
+    score -= 0.10 * (len(slots) - 1) + 0.15 * fewer + 0.05 * more + _unspecific(pair)
     if similarity is not None:
         score += 0.2 * (similarity - 0.8)
     return PairEvidence(

@@ -89,6 +89,8 @@ class Reading:
     found_verb: bool
     labelled: bool
     """``name: value`` or ``name = value``."""
+    indefinite: bool
+    """It begins with something unspecific ("a dog", "two people"): another sentence may mean another one."""
     signature: tuple[str, ...]
     """All values and signs as they are written, in order."""
 
@@ -147,6 +149,7 @@ _FILLERS = listed(
     """
 )
 """Content-free here, though a search may ask for some of them."""
+_INDEFINITE = frozenset({"a", "an", "some", "several", "many", "someone", "another", "few"})
 _FUNCTION = STOP_WORDS | _FILLERS
 _OBJECT_OPENERS = frozenset(
     {"a", "an", "the", "to", "on", "by", "as", "every", "all", "no", "its", "their", "about"}
@@ -217,7 +220,8 @@ class _Reader:
             else:
                 self._chunk(chunk, following)
                 self.started = True
-        imperative = bool(chunks) and chunks[0].casefold() in IMPERATIVES
+        first = chunks[0].casefold() if chunks else ""
+        imperative = first in IMPERATIVES
         return Reading(
             tokens=tuple(self.tokens),
             negators=tuple(self.negators),
@@ -226,6 +230,7 @@ class _Reader:
             subject_end=0 if imperative else max(self.verb_at, 0),
             found_verb=self.verb_at >= 0 or imperative,
             labelled=self.labelled,
+            indefinite=first in _INDEFINITE or first in NUMBERS,
             signature=tuple(self.signature),
         )
 
