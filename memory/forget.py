@@ -67,6 +67,7 @@ def preview(core: Core, request: PreviewForgetting, actor: Actor, now: Instant) 
             position=reading.record_position(request.space),
             now=at,
             archived_lately=reading.archived_since(request.space, at - DAY),
+            kept_apart=reading.dismissed_pairs(request.space),
         )
         kept = reading.plan(plan.hash) is not None
         view = _view(reading, plan, plan.decisions, request.limit, "")
@@ -122,6 +123,9 @@ def run_plan_within(
     left_out = frozenset(changed)
     todo = [one for one in pruned if one.id not in left_out]
     run_id = fresh_id(now)
+    if not todo:
+        # Nothing happened, so nothing is noted: the plan was empty, or all of it is archived by now.
+        return RunResult(None, _bare(plan), changed, "")
     for one in todo:
         writing.change(
             one.id,

@@ -62,7 +62,11 @@ class _Model:
 
 
 class SemanticIndex:
-    """The searched model, the wanted model, and the index. Any thread may call; one lock."""
+    """The searched model, the wanted model, and the index. Any thread may call.
+
+    Nothing here writes to the store while it holds the lock: a transaction that is under way may ask for a
+    vector, and each would wait for the other.
+    """
 
     def __init__(
         self,
@@ -217,27 +221,33 @@ class SemanticIndex:
                 return
             for model in self._models():
                 self._drop_index(model)
-            with self._store.writing(_ENGINE, DEFAULT_SPACE, 0) as writing:
-                writing.drop_model(profile.id)
+        with self._store.writing(_ENGINE, DEFAULT_SPACE, 0) as writing:
+            writing.drop_model(profile.id)
+        with self._lock:
             self._choose_searched()
 
     def finish_switch(self) -> None:
         """Search by the wanted model from now on, if all its vectors are there."""
         with self._lock:
-            try:
-                profile = self._wanted.embedder.profile
-            except EmbedderUnavailable:
+            wanted, wanted_settings = self._wanted, self._wanted_settings
+        try:
+            profile = wanted.embedder.profile
+        except EmbedderUnavailable:
+            return
+        with self._store.reading() as reading:
+            if reading.pending_count(profile.id) or not reading.vector_count(profile.id):
                 return
-            with self._store.reading() as reading:
-                if reading.pending_count(profile.id):
-                    return
-                before = reading.meta(_SEARCH_MODEL)
-            if before == profile.id and self._searched is self._wanted:
-                return
-            self._remember(profile)
+            before = reading.meta(_SEARCH_MODEL)
+        if before != profile.id:
+            kept = json.dumps(asdict(wanted_settings), default=_enum_value, sort_keys=True)
+            self._store.put_meta(f"embedder:{profile.id}", kept)
+            self._store.put_meta(_SEARCH_MODEL, profile.id)
+        with self._lock:
             old = self._searched
-            self._searched = self._wanted
-            if old is not None and old is not self._wanted:
+            if old is self._wanted or wanted is not self._wanted:
+                return
+            self._searched = wanted
+            if old is not None:
                 self._close(old)
 
     def status(self) -> IndexStatus:
@@ -292,8 +302,6 @@ class SemanticIndex:
                 has_vectors = False
             kept = reading.meta(f"embedder:{before}") if before else None
         if wanted is not None and has_vectors:
-            if before is None:
-                self._remember(wanted)
             self._searched = self._wanted
             return
         if kept is None or (wanted is not None and before == wanted.id):
@@ -302,11 +310,6 @@ class SemanticIndex:
         if self._searched is not None and self._searched.embedder.profile.id == before:
             return
         self._searched = self._make(_settings_from(kept))
-
-    def _remember(self, profile: ModelProfile) -> None:
-        kept = json.dumps(asdict(self._wanted_settings), default=_enum_value, sort_keys=True)
-        self._store.put_meta(f"embedder:{profile.id}", kept)
-        self._store.put_meta(_SEARCH_MODEL, profile.id)
 
     def _no_vectors(self) -> str:
         return self._wanted.problem or "no memory has a vector yet; they are being made"

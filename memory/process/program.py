@@ -36,6 +36,8 @@ def memory_environment(environ: Mapping[str, str], paths: Paths) -> dict[str, st
     environment = {name: value for name, value in environ.items() if name not in _NOT_HANDED_ON}
     if environment.get("MMS_HOME"):
         environment["MMS_HOME"] = str(paths.config_file.parent)
+    # Threads that wait for each other cost more than they save.
+    environment.setdefault("OPENBLAS_NUM_THREADS", "1")
     return environment
 
 

@@ -63,6 +63,8 @@ _OPEN_COUNT = (
     .select_from(proposals)
     .where(proposals.c.space == bindparam("space"), proposals.c.state == ProposalState.OPEN.value)
 )
+_WANTS_DECISION = (ProposalKind.SUPERSEDE.value, ProposalKind.APPROVE.value)
+"""A duplicate group or a run that waits is about the plan itself: it keeps nothing out of the next one."""
 _IN_OPEN = (
     select(proposal_records.c.record_id)
     .join(proposals, proposal_records.c.proposal_id == proposals.c.id)
@@ -84,6 +86,17 @@ _DISMISSED = (
         dismissals.c.second_hash == _second.c.content_hash,
     )
     .limit(1)
+)
+_DISMISSED_PAIRS = (
+    select(dismissals.c.first_id, dismissals.c.second_id)
+    .join(_first, _first.c.id == dismissals.c.first_id)
+    .join(_second, _second.c.id == dismissals.c.second_id)
+    .where(
+        _first.c.space == bindparam("space"),
+        dismissals.c.first_hash == _first.c.content_hash,
+        dismissals.c.second_hash == _second.c.content_hash,
+    )
+    .order_by(dismissals.c.first_id, dismissals.c.second_id)
 )
 _OUTCOMES = (
     select(outcomes.c.at, outcomes.c.success, outcomes.c.actor, outcomes.c.note)
@@ -220,6 +233,10 @@ class DecidedReading(PastReading):
         first, second = sorted((a_id, b_id))
         return self._connection.execute(_DISMISSED, {"a": first, "b": second}).first() is not None
 
+    def dismissed_pairs(self, space: str) -> list[tuple[str, str]]:
+        """All pairs of a space that the person keeps both of, with the texts that they have now."""
+        return [(first, second) for first, second in self.rows(_DISMISSED_PAIRS, {"space": space})]
+
     def outcomes(self, record_id: str, limit: int = 100) -> tuple[Outcome, ...]:
         """Uses of a procedure, newest first."""
         return tuple(
@@ -246,7 +263,9 @@ class DecidedReading(PastReading):
         """
         rows = self.rows(_PLAN_ROWS, {"space": space})
         in_open = set(
-            self._connection.execute(_IN_OPEN.where(proposals.c.space == space)).scalars()
+            self._connection.execute(
+                _IN_OPEN.where(proposals.c.space == space, proposals.c.kind.in_(_WANTS_DECISION))
+            ).scalars()
         )
         known = {row[1] for row in rows}
         day_ago = (self._head().at if now is None else now) - STALE_AFTER

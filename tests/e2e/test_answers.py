@@ -14,13 +14,14 @@ from typing import Any
 import jsonschema
 import pytest
 
+from memory.tools.names import NAMES
 from proxy.answer_model import WhatIfQuery
 from proxy.commands import ClearCache
 from proxy.compress.notices import PROGRESSIVE_FOOTER_TOKEN, READ_MORE, SELECT_CHUNKS
 from proxy.model import CallQuery
 from proxy.tokens import InProcessCounter
 from tests.support import wordy_upstream as wordy
-from tests.support.mcp_client import RawClient, connect_host
+from tests.support.mcp_client import OWN_PREFIXES, RawClient, connect_host
 from tests.support.stations import (
     Station,
     operator,
@@ -216,14 +217,17 @@ async def test_mistakes_in_our_own_tools_say_what_would_be_right(running: Statio
 async def test_our_tools_are_listed_last_and_small(running: Station) -> None:
     async with connect_host(running.socket) as host:
         listed = (await host.request("tools/list"))["tools"]
-    own = [tool for tool in listed if tool["name"].startswith("stm_")]
+    own = [tool for tool in listed if tool["name"].startswith(OWN_PREFIXES)]
     assert listed[-len(own) :] == own
     assert {tool["name"] for tool in own} == {
         READ_MORE,
         SELECT_CHUNKS,
         "stm_compression_feedback",
+        *NAMES,
     }
-    assert len(json.dumps(own, separators=(",", ":"))) <= 2_200
+    reading = [tool for tool in own if tool["name"].startswith("stm_")]
+    assert len(json.dumps(reading, separators=(",", ":"))) <= 2_200
+    assert len(json.dumps(own, separators=(",", ":"))) <= 10_500
 
 
 async def test_the_context_query_never_reaches_the_upstream_but_its_own_does(

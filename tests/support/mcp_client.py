@@ -24,6 +24,10 @@ REVISION = "2025-11-25"
 Message = dict[str, Any]
 
 
+OWN_PREFIXES = ("stm_", "memory_")
+"""Of the tools that mms itself answers."""
+
+
 class Refused(Exception):
     """A request was answered with a JSON-RPC error."""
 
@@ -151,7 +155,7 @@ class RawClient:
     async def tools(self) -> list[str]:
         """The names of the upstreams' tools that are listed."""
         listed = (await self.request("tools/list"))["tools"]
-        return [tool["name"] for tool in listed if not tool["name"].startswith("stm_")]
+        return [tool["name"] for tool in listed if not tool["name"].startswith(OWN_PREFIXES)]
 
     # receiving
 
