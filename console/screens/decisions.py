@@ -110,8 +110,9 @@ class DecisionsScreen(MainScreen):
 
         def got(position: PositionResult) -> None:
             self.console.memory.heard(position)
-            if position != self._position or self._fault is not None:
-                self._position = position
+            before, self._position = self._position, position
+            moved = before is not None and position != before
+            if moved or position.open_proposals != self._open or self._fault is not None:
                 self._reload()
 
         self.console.memory.ask(GetPosition(), got, self._failed, group="memory-position")
@@ -174,11 +175,12 @@ class DecisionsScreen(MainScreen):
 
     def draw(self, state: ConsoleState) -> None:
         panel = self.query_one("#master")
+        self.set_class(not self._views, "-none")
         name = "decided" if self._decided else "waiting"
         if self._views is None:
             words = "asking the memory" + fmt.ELLIPSIS
             if self._fault is not None:
-                words = fault_lines(self._fault, self._key("decisions.reload"))
+                words = fault_lines(self._fault, "r")
             self._table.show((), words)
             entitle(panel, name)
             self._draw_detail()
@@ -234,11 +236,6 @@ class DecisionsScreen(MainScreen):
         lines = proposal_lines(view, keep, self.console.now(), self.console.tz)
         self._pane.show(lines, top=top)
         entitle(panel, title(view), f"proposal {view.proposal.id}")
-
-    def _key(self, action: str) -> str:
-        return next(
-            self.console.keymap.shown(one) for one in keys.actions(self.SCOPE) if one.id == action
-        )
 
     # -- events -------------------------------------------------------------------------------
 
@@ -395,7 +392,8 @@ class DecisionsScreen(MainScreen):
             deeds.edit(self.console, record, self._reload)
 
         records = records_of(view)
-        deeds.choose_record(self.console, "Edit which text?", "", records, chosen)
+        words = "Nothing is decided by editing."
+        deeds.choose_record(self.console, "Edit which text?", words, records, chosen)
 
     def action_survivor(self) -> None:
         """Choose which record stays."""
@@ -422,7 +420,7 @@ class DecisionsScreen(MainScreen):
             deeds.choose_record(
                 self.console,
                 "Show which record?",
-                "",
+                "The one that stays is the first.",
                 records_of(view),
                 lambda record: self.console.open_record(record.id),
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import tzinfo
+from functools import lru_cache
 
 from console import format as fmt
 from console.safe import safe, safe_line
@@ -143,16 +144,16 @@ def proposal_lines(view: ProposalView, keep: str, now: float, tz: tzinfo) -> lis
     if why:
         lines.append(_labelled("why", why))
     if one.agent_verdict:
-        lines.append(_labelled("agent", f"says: {safe_line(one.agent_verdict, 200)}"))
-    by = "the memory itself" if one.proposer == "engine" else safe_line(one.proposer, 80)
+        lines.append(_labelled("agent", f"says: {safe_line(one.agent_verdict, 60)}"))
+    by = "the memory itself" if one.proposer == "engine" else safe_line(one.proposer, 60)
     asked = _labelled("asked", f"by {by}, {ago(one.created_at, now)}")
     for record in go:
-        marks = compare(_shown(record), _shown(stay[0]))[0] if stay else None
+        marks = _compared(_shown(record), _shown(stay[0]))[0] if stay else None
         lines += [*_gap(lines), _head(record, "\u2212", "would go", Tone.BAD)]
         lines += flag_lines(record)
         lines += _words(record, marks, ("[-", "-]"), Tone.BAD)
     for record in stay:
-        marks = compare(_shown(go[0]), _shown(record))[1] if len(go) == 1 else None
+        marks = _compared(_shown(go[0]), _shown(record))[1] if len(go) == 1 else None
         name = "kept back" if one.kind is ProposalKind.APPROVE else "stays"
         lines += [*_gap(lines), _head(record, "+", name, Tone.GOOD)]
         lines += flag_lines(record)
@@ -179,6 +180,10 @@ def _labelled(label: str, words: str) -> TextLine:
 
 def _head(record: Record, mark: str, name: str, tone: Tone) -> TextLine:
     return Flow((Cell(f"{mark} {name}  ", tone), Cell(record.id, Tone.MUTED)))
+
+
+_compared = lru_cache(maxsize=16)(compare)
+"""A proposal is drawn many times while it is looked at."""
 
 
 def _shown(record: Record) -> str:

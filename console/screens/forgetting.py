@@ -310,7 +310,8 @@ class ForgettingScreen(MainScreen):
         def chosen(record: Record) -> None:
             self.console.open_record(record.id)
 
-        deeds.choose_record(self.console, "Show which record?", "", records, chosen)
+        words = "The first would go, the second stays for it."
+        deeds.choose_record(self.console, "Show which record?", words, records, chosen)
 
     def action_reason(self) -> None:
         """Only one reason, then the next, then all."""

@@ -166,6 +166,7 @@ class MemoryScreen(MainScreen):
 
     def draw(self, state: ConsoleState) -> None:
         panel = self.query_one("#master")
+        self.set_class(not self._rows, "-none")
         if self._rows is None:
             words = "asking the memory" + fmt.ELLIPSIS
             if self._fault is not None:

@@ -20,7 +20,7 @@ def memory_title(overview: OverviewResult | None, fault: MemoryFault | None) -> 
         return "memory"
     stale = " (stale)" if fault is not None else ""
     waiting = overview.open_proposals
-    return "memory" + (f" \u25c6{fmt.count(waiting)} to decide" if waiting else "") + stale
+    return "memory" + (f" \u25c6{fmt.count(waiting)} wait" if waiting else "") + stale
 
 
 def overview_lines(overview: OverviewResult | None, fault: MemoryFault | None) -> list[TextLine]:

@@ -187,8 +187,8 @@ def evidence_words(evidence: PairEvidence, similarity: float) -> str:
     """Why two records belong together: what differs, how sure, how alike."""
     words = CLASSES[evidence.klass]
     if evidence.older_words or evidence.newer_words:
-        older = " ".join(safe_line(word, 40) for word in evidence.older_words[:6]) or fmt.NONE
-        newer = " ".join(safe_line(word, 40) for word in evidence.newer_words[:6]) or fmt.NONE
+        older = " ".join(safe_line(word, 24) for word in evidence.older_words[:5]) or fmt.NONE
+        newer = " ".join(safe_line(word, 24) for word in evidence.newer_words[:5]) or fmt.NONE
         words += f" ({older} \u2192 {newer})"
     figures: list[str] = []
     if evidence.klass is not PairClass.UNRELATED:

@@ -133,9 +133,9 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
         table = Vertical(self._upstreams, classes="panel", id="panel-upstreams")
         bottom = Horizontal(
             Vertical(self._attention, classes="panel", id="panel-attention"),
-            Vertical(self._memory, classes="panel", id="panel-memory"),
             Vertical(self._in_flight, classes="panel", id="panel-running"),
             Vertical(self._hosts, classes="panel", id="panel-hosts"),
+            Vertical(self._memory, classes="panel", id="panel-memory"),
             id="bottom",
         )
         yield Vertical(cards, table, bottom, id="dashboard")

@@ -341,6 +341,19 @@ def test_hostile_text_reaches_no_screen_unchanged_and_breaks_none(size: tuple[in
                 ("h", "X"),
                 ("escape", "enter", "y"),
                 ("escape", "escape", "q"),
+                ("escape", "6"),
+                ("y", "slash"),
+                ("escape", "enter", "P"),
+                ("e",),
+                ("escape", "X"),
+                ("escape", "7", "enter"),
+                ("s",),
+                ("escape", "escape", "slash", "x"),
+                ("escape", "a"),
+                ("8", "r", "j", "enter"),
+                ("y", "escape", "D"),
+                ("escape", "h"),
+                ("u",),
                 ("escape", "colon"),
             )
             for tour in tours:
@@ -358,7 +371,15 @@ def test_a_tick_of_the_clock_before_a_screen_is_there_does_no_harm() -> None:
         app = console(FakeStation())
         async with app.run_test(size=SMALL) as pilot:
             await settle(pilot)
-            for mode in ("upstreams", "calls", "config", "overview"):
+            for mode in (
+                "upstreams",
+                "calls",
+                "config",
+                "memory",
+                "decisions",
+                "forgetting",
+                "overview",
+            ):
                 app.action_go(mode)
                 app._tick()
                 app._paint()

@@ -22,6 +22,11 @@ _SCOPES = (
     keys.HELD,
     keys.HELD_TEXT,
     keys.WHAT_IF,
+    keys.MEMORY,
+    keys.RECORD,
+    keys.DECISIONS,
+    keys.FORGETTING,
+    keys.RUNS,
 )
 
 

@@ -105,8 +105,6 @@ class FakeMemory:
         self.fault: MemoryFault | None = None
         self.hold: asyncio.Event | None = None
         self.asked: list[tuple[Request[Any], Actor]] = []
-        self.page = 50
-        """No page is longer, whatever was asked for."""
 
     @classmethod
     def empty(cls) -> FakeMemory:
@@ -212,7 +210,7 @@ class FakeMemory:
 
     def _paged(self, found: list[Any], limit: int, after: str) -> tuple[list[Any], str]:
         start = int(after or 0)
-        end = start + min(limit, self.page)
+        end = start + limit
         return found[start:end], str(end) if end < len(found) else ""
 
     def _search(self, request: Search) -> SearchResult:

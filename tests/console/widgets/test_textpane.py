@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from console.widgets.textpane import lines_of, wrap
+from console.widgets.textpane import Flow, lines_of, wrap
 from console.widgets.tone import Cell, Tone
 
 
@@ -35,6 +35,21 @@ def test_no_piece_is_wider_than_the_pane_and_no_letter_is_lost(
     label: str, text: str, width: int
 ) -> None:
     line = (Cell(label), Cell(text))
+    pieces = texts(line, width)
+    assert all(cell_len(piece) <= max(width, 2) for piece in pieces)
+    whole = "".join(texts(line, 10_000))
+    assert "".join(pieces).replace(" ", "") == whole.replace(" ", "")
+
+
+def test_in_running_text_every_cell_wraps_and_keeps_its_tone() -> None:
+    line = Flow((Cell("  one "), Cell("two three", Tone.BAD), Cell(" four")))
+    assert texts(line, 12) == ["  one two", "  three four"]
+    assert wrap(line, 12)[1] == (Cell("  "), Cell("three", Tone.BAD), Cell(" four"))
+
+
+@given(st.lists(_TEXT, max_size=5), st.integers(4, 40))
+def test_running_text_fits_and_loses_no_letter(parts: list[str], width: int) -> None:
+    line = Flow(Cell(part) for part in parts)
     pieces = texts(line, width)
     assert all(cell_len(piece) <= max(width, 2) for piece in pieces)
     whole = "".join(texts(line, 10_000))
