@@ -37,6 +37,8 @@ SHARED_FROM = 0.34
 _LONGEST_SLOT = 3
 """Words that one value may have."""
 _LONGEST_TYPED = 5
+_MOST_LEFT = 48
+"""Words without a partner; sentences that differ in more are about different things."""
 _MOST_SENTENCES = 12
 _MOST_SHOWN = 12
 _SENTENCE_END = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])[\"'\u201d\u2019)\]]{0,2}\s+|\n+|;\s+")
@@ -200,16 +202,9 @@ class _Alignment:
     to_newer: tuple[int, ...]
     """Per token of the older: place of its partner, or -1."""
     to_older: tuple[int, ...]
-
-    @property
-    def older_left(self) -> list[int]:
-        """Places without a partner."""
-        return [place for place, partner in enumerate(self.to_newer) if partner < 0]
-
-    @property
-    def newer_left(self) -> list[int]:
-        """Places without a partner."""
-        return [place for place, partner in enumerate(self.to_older) if partner < 0]
+    older_left: tuple[int, ...]
+    """Places without a partner."""
+    newer_left: tuple[int, ...]
 
 
 def _contradiction(
@@ -233,8 +228,8 @@ def _sentence_pair(older: Reading, newer: Reading, similarity: float | None) -> 
     if not older.tokens or not newer.tokens:
         return None
     pair = _align(older, newer)
-    matched = sum(partner >= 0 for partner in pair.to_newer)
-    if not matched:
+    left = len(pair.older_left) + len(pair.newer_left)
+    if len(pair.older_left) == len(older.tokens) or left > _MOST_LEFT:
         return None
     found = _polarity(pair, similarity) or _value(pair, similarity)
     return found if found is not None and found.score >= SHOWN_FROM else None
@@ -252,7 +247,14 @@ def _align(older: Reading, newer: Reading) -> _Alignment:
             partner = found.pop()
             to_older[place] = partner
             to_newer[partner] = place
-    return _Alignment(older, newer, tuple(to_newer), tuple(to_older))
+    return _Alignment(
+        older,
+        newer,
+        tuple(to_newer),
+        tuple(to_older),
+        tuple(place for place, partner in enumerate(to_newer) if partner < 0),
+        tuple(place for place, partner in enumerate(to_older) if partner < 0),
+    )
 
 
 def _same_subject(pair: _Alignment) -> bool:
@@ -294,9 +296,9 @@ def _polarity(pair: _Alignment, similarity: float | None) -> PairEvidence | None
     older_left = len(pair.older_left) - len(opposites)
     newer_left = len(pair.newer_left) - len(opposites)
     fewer, more = sorted((older_left, newer_left))
-    matched = sum(partner >= 0 for partner in pair.to_newer)
+    matched = len(pair.to_newer) - len(pair.older_left)
     near = _overlap(pair) if similarity is None else similarity
-    score = 0.15 + 0.35 * _share(pair, len(opposites)) + 0.35 * near - 0.08 * fewer - 0.02 * more
+    score = 0.07 + 0.35 * _share(pair, len(opposites)) + 0.35 * near - 0.08 * fewer - 0.02 * more
     if more > 3 * matched:
         score -= 0.15
     if fewer and matched < 2:
@@ -333,7 +335,7 @@ def _unspecific(pair: _Alignment) -> float:
 
 def _overlap(pair: _Alignment) -> float:
     """Words in both over words in either; stands for the similarity when there is none."""
-    matched = sum(partner >= 0 for partner in pair.to_newer)
+    matched = len(pair.to_newer) - len(pair.older_left)
     return matched / (len(pair.to_newer) + len(pair.to_older) - matched)
 
 
@@ -446,7 +448,7 @@ def _slots(pair: _Alignment) -> list[tuple[_Run, _Run]]:
     return found
 
 
-def _runs(places: list[int]) -> list[_Run]:
+def _runs(places: tuple[int, ...]) -> list[_Run]:
     runs: list[_Run] = []
     for place in places:
         if runs and runs[-1][-1] == place - 1:
