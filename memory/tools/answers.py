@@ -148,6 +148,14 @@ def preview(view: PlanView) -> Json:
 
 def run(result: RunResult, decisions: Sequence[DecisionView], following: str) -> Json:
     """A forgetting report of a plan that ran, or that waits for the person. ``following``: next page."""
+    if result.run is None and not result.proposal_id:
+        return {
+            "status": "nothing_to_archive",
+            "dry_run": False,
+            "plan_hash": result.plan.hash,
+            "pruned": 0,
+            "skipped": list(result.skipped),
+        }
     if result.run is None:
         return {
             "status": "proposed",
