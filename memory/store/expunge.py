@@ -12,10 +12,10 @@ from sqlalchemy import bindparam, delete, func, select, update
 from memory.api import Receipt
 from memory.errors import FaultCode, MemoryFault
 from memory.model import ProposalState, State
-from memory.store.changing import RecordWriting
 from memory.store.deciding import DecidedWriting
 from memory.store.journal import EXPUNGED
 from memory.store.tables import dismissals, edges, outcomes, stale_seen, texts, vectors
+from memory.store.using import UseWriting
 
 PURGE_DUE = "purge_due"
 
@@ -38,7 +38,7 @@ _CLEAR_NOTES = (
 )
 
 
-class ExpungeWriting(RecordWriting, DecidedWriting):
+class ExpungeWriting(UseWriting, DecidedWriting):
     """Erasing."""
 
     def expunge(self, id: str, reason: str) -> Receipt:

@@ -14,7 +14,6 @@ from memory.model import Instant, Proposal, Run, State
 from memory.store.changing import RecordWriting
 from memory.store.deciding import DecidedWriting
 from memory.store.journal import DISMISSAL, OUTCOME, RECORD, Json
-from memory.store.rows import NewRecord, new_values
 from memory.store.tables import (
     credited_uses,
     dismissals,
@@ -23,6 +22,7 @@ from memory.store.tables import (
     stale_seen,
     supporters,
 )
+from memory.store.values import NewRecord, new_values
 
 IMPORTED = "imported"
 

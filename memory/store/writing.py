@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory.store.deriving import DerivedWriting
 from memory.store.expunge import ExpungeWriting
 from memory.store.importing import ImportWriting
-from memory.store.rows import UNSET, NewRecord, RecordPatch, Unset
+from memory.store.values import UNSET, NewRecord, RecordPatch, Unset
 
 __all__ = ["UNSET", "NewRecord", "RecordPatch", "Unset", "Writing"]
 
