@@ -285,8 +285,12 @@ def _polarity(pair: _Alignment, similarity: float | None) -> PairEvidence | None
     """One side denies what the other says."""
     if not _same_subject(pair):
         return None
-    older_denials, newer_denials = _scoped(pair, older=True), _scoped(pair, older=False)
-    opposites = _opposites(pair)
+    places = _opposites(pair)
+    older_denials = _denied(pair.older, pair.to_newer, {one for one, _ in places})
+    newer_denials = _denied(pair.newer, pair.to_older, {other for _, other in places})
+    opposites = [
+        (pair.older.tokens[one].surface, pair.newer.tokens[other].surface) for one, other in places
+    ]
     contrary = _contrary(pair)
     denied = bool(older_denials) != bool(newer_denials) or (
         (len(older_denials) + len(newer_denials)) % 2 == 1
@@ -339,34 +343,30 @@ def _overlap(pair: _Alignment) -> float:
     return matched / (len(pair.to_newer) + len(pair.to_older) - matched)
 
 
-def _scoped(pair: _Alignment, older: bool) -> list[str]:
-    """The negators of one side that deny something that the other side says, too."""
-    reading = pair.older if older else pair.newer
-    partners = pair.to_newer if older else pair.to_older
+def _denied(reading: Reading, partners: tuple[int, ...], opposed: set[int]) -> list[str]:
+    """The negators before something that the other side says or says the opposite of, within two words."""
     found: list[str] = []
     for negator in reading.negators:
-        next_ones = [
-            place
-            for place in range(negator.at, min(negator.at + 3, len(partners)))
+        if any(
+            partners[place] >= 0 or place in opposed
+            for place in range(negator.at, min(negator.at + 2, len(partners)))
             if reading.tokens[place].clause == reading.tokens[negator.at].clause
-        ]
-        if any(partners[place] >= 0 for place in next_ones[:2]):
+        ):
             found.append(negator.word)
     return found
 
 
-def _opposites(pair: _Alignment) -> list[tuple[str, str]]:
-    """Words without a partner that are opposites of each other."""
-    found: list[tuple[str, str]] = []
-    newer = [pair.newer.tokens[place] for place in pair.newer_left]
+def _opposites(pair: _Alignment) -> list[tuple[int, int]]:
+    """Places of words without a partner that are opposites of each other."""
+    found: list[tuple[int, int]] = []
+    newer = list(pair.newer_left)
     for place in pair.older_left:
-        token = pair.older.tokens[place]
-        against = OPPOSITES.get(token.stem)
+        against = OPPOSITES.get(pair.older.tokens[place].stem)
         if against is None:
             continue
         for other in newer:
-            if other.stem in against:
-                found.append((token.surface, other.surface))
+            if pair.newer.tokens[other].stem in against:
+                found.append((place, other))
                 newer.remove(other)
                 break
     return found

@@ -349,7 +349,7 @@ class _Reader:
         if low == "longer" and self.previous == "no":
             return
         kind = _QUANTIFIERS.get(low) or QUALIFIERS.get(low)
-        if kind is not None:
+        if kind is not None and not (low == "to" and self.previous == "according"):
             self.qualifiers.append((kind, len(self.tokens)))
         self._verb(low, beside)
         if low in _BREAKS:
