@@ -85,6 +85,8 @@ class SemanticIndex:
         self._wanted = self._make(embedder)
         self._searched: _Model | None = None
         self._index_problem = ""
+        self._remembered = False
+        """The store knows which model is searched; until then every new vector is a reason to tell it."""
         self._choose_searched()
 
     def configure(self, embedder: EmbedderSettings, vectors: VectorSettings) -> None:
@@ -95,6 +97,7 @@ class SemanticIndex:
                 for model in self._models():
                     self._drop_index(model)
             if embedder != self._wanted_settings:
+                self._remembered = False
                 self._wanted_settings = embedder
                 old = self._wanted
                 self._wanted = self._make(embedder)
@@ -179,6 +182,9 @@ class SemanticIndex:
         with self._lock:
             if self._searched is None:
                 self._choose_searched()
+            remembered = self._remembered
+        if not remembered:
+            self.finish_switch()
 
     def maintain(self, now: int) -> bool:
         """Do a part of what a store beside the memory needs; whether there is more to do at once."""
@@ -243,6 +249,7 @@ class SemanticIndex:
             self._store.put_meta(f"embedder:{profile.id}", kept)
             self._store.put_meta(_SEARCH_MODEL, profile.id)
         with self._lock:
+            self._remembered = True
             old = self._searched
             if old is self._wanted or wanted is not self._wanted:
                 return
