@@ -42,7 +42,7 @@ _SIGNED = {"c++": "cplusplus", "c#": "csharp", "f#": "fsharp", "j#": "jsharp", "
 """Names that a full-text tokenizer would cut to one letter or a common word, and what is indexed for them."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_BULLET = re.compile(r"^[ \t]*(?:[-*\u2022\u2013]|\d{1,3}[.)])[ \t]+(?=[^\W\d])", re.MULTILINE)
+_BULLET = re.compile(r"^[ \t]*[-*\u2022\u2013][ \t]+(?=[^\W\d])", re.MULTILINE)
 _BEFORE = "\"'`([{\u00ab\u2018\u201c\u201e\u201a\u2039,;:?\u2026\u00bf\u00a1"
 _AFTER = "\"'`)]}\u00bb\u2019\u201d\u203a.,;:!?\u2026"
 _FUNCTION_WORDS = STOP_WORDS - ARTICLES

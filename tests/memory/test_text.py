@@ -147,6 +147,7 @@ def test_punctuation_articles_and_bullets_do_not_change_the_normal_hash(
         ("plan A is best", "plan is best"),
         ("read .env", "read env"),
         ("it does not work", "it does work"),
+        ("3. deploy", "deploy"),
         ("load < 5", "load 5"),
         ("load <5", "load 5"),
         ("6' tall", '6" tall'),
