@@ -18,16 +18,16 @@ from console.memory_desk import fault_words
 from console.safe import safe_line
 from console.screens import memory_deeds as deeds
 from console.screens.base import MainScreen, entitle
+from console.screens.decisions_queue import DecisionQueue
 from console.screens.decisions_text import (
     UNDOABLE,
-    haystack,
     proposal_lines,
     records_of,
     row_cells,
     title,
 )
 from console.screens.dialogs import confirm
-from console.screens.memory_text import fault_lines, seconds
+from console.screens.memory_text import fault_lines
 from console.state import ConsoleState
 from console.widgets.columns import Column
 from console.widgets.linetable import LineTable
@@ -56,7 +56,6 @@ COLUMNS = (
 )
 POLL_SECONDS = 2.0
 """So often the memory is asked whether anything changed, while the screen is shown."""
-STAY_SECONDS = 10.0
 DECIDED = tuple(state for state in ProposalState if state is not ProposalState.OPEN)
 PAGE = 50
 
@@ -74,12 +73,9 @@ class DecisionsScreen(MainScreen):
         )
         self._pane = TextPane(id="decision-text")
         self._filter = FilterBar("words of the texts", id="filter")
-        self._views: list[ProposalView] | None = None
-        self._just_decided: dict[str, ProposalView] = {}
+        self._queue = DecisionQueue()
         self._keep: dict[str, str] = {}
         """Proposal to the record that shall stay instead of the proposed one."""
-        self._open = 0
-        self._next = ""
         self._position: PositionResult | None = None
         self._fault: MemoryFault | None = None
         self._paused = False
@@ -106,13 +102,15 @@ class DecisionsScreen(MainScreen):
         """Ask whether anything changed; read the list again if so."""
         if not self.is_current or self._paused:
             return
-        self._forget_old()
+        current = self._table.current
+        if self._queue.drop_old(self.console.now(), current.proposal.id if current else ""):
+            self.redraw()
 
         def got(position: PositionResult) -> None:
             self.console.memory.heard(position)
             before, self._position = self._position, position
             moved = before is not None and position != before
-            if moved or position.open_proposals != self._open or self._fault is not None:
+            if moved or position.open_proposals != self._queue.open or self._fault is not None:
                 self._reload()
 
         self.console.memory.ask(GetPosition(), got, self._failed, group="memory-position")
@@ -120,19 +118,13 @@ class DecisionsScreen(MainScreen):
     def _reload(self, after: str = "") -> None:
         states = DECIDED if self._decided else (ProposalState.OPEN,)
         # Read as many as were shown, so that a refresh takes none away from under the cursor.
-        shown = len(self._views or ())
+        shown = len(self._queue.views or ())
         limit = PAGE if after else min(500, max(PAGE, shown))
 
         def got(page: ProposalPage) -> None:
             self._fault = None
-            self._open, self._next = page.open, page.next
+            self._queue.take(page, more=bool(after))
             self.console.memory.waiting = page.open
-            if after and self._views is not None:
-                known = {view.proposal.id for view in self._views}
-                more = [view for view in page.items if view.proposal.id not in known]
-                self._views = [*self._views, *more]
-            else:
-                self._take(page.items)
             self.redraw()
 
         self.console.memory.ask(
@@ -142,42 +134,18 @@ class DecisionsScreen(MainScreen):
             group="memory",
         )
 
-    def _take(self, items: tuple[ProposalView, ...]) -> None:
-        """The new list; what was decided a moment ago keeps its place."""
-        fresh = [view for view in items if view.proposal.id not in self._just_decided]
-        for place, old in enumerate(self._views or ()):
-            decided = self._just_decided.get(old.proposal.id)
-            if decided is not None:
-                fresh.insert(min(place, len(fresh)), decided)
-        self._views = fresh
-
     def _failed(self, fault: MemoryFault) -> None:
         self._fault = fault
         self.redraw()
-
-    def _forget_old(self) -> None:
-        """Drop decided rows that are old enough, except the one under the cursor."""
-        now = self.console.now()
-        current = self._table.current
-        old = [
-            name
-            for name, view in self._just_decided.items()
-            if now - seconds(view.proposal.decided_at or 0) > STAY_SECONDS
-            and (current is None or current.proposal.id != name)
-        ]
-        for name in old:
-            del self._just_decided[name]
-        if old and self._views is not None and not self._decided:
-            self._views = [view for view in self._views if view.proposal.id not in old]
-            self.redraw()
 
     # -- drawing ------------------------------------------------------------------------------
 
     def draw(self, state: ConsoleState) -> None:
         panel = self.query_one("#master")
-        self.set_class(not self._views, "-none")
+        views = self._queue.views
+        self.set_class(not views, "-none")
         name = "decided" if self._decided else "waiting"
-        if self._views is None:
+        if views is None:
             words = "asking the memory" + fmt.ELLIPSIS
             if self._fault is not None:
                 words = fault_lines(self._fault, "r")
@@ -186,38 +154,31 @@ class DecisionsScreen(MainScreen):
             self._draw_detail()
             return
         words = self._filter.text
-        shown = [view for view in self._views if self._wanted(view)]
-        self._table.show(shown, self._empty(words))
-        number = fmt.count(len(self._views) if self._decided else self._open)
+        shown = self._queue.matching(words.lower().split())
+        self._table.show(shown, self._empty(words, len(views)))
+        number = fmt.count(len(views) if self._decided else self._queue.open)
         if words:
-            number = f"{fmt.count(len(shown))}/{fmt.count(len(self._views))}"
+            number = f"{fmt.count(len(shown))}/{fmt.count(len(views))}"
             self._filter.note(number)
         title_words = f"{name} {number}" + (f"  /{words}" if words else "")
         if self._paused:
             title_words += "  PAUSED"
-        below = "m: more" if self._next else ""
+        below = "m: more" if self._queue.next else ""
         if self._fault is not None:
             title_words += "  (stale)"
             below = "\u2716 " + fault_words(self._fault)
         entitle(panel, title_words, below)
         self._draw_detail()
 
-    def _empty(self, words: str) -> str:
+    def _empty(self, words: str, total: int) -> str:
         if words:
-            return f"0 of {len(self._views or ())} match \u2014 Esc clears the filter"
+            return f"0 of {total} match \u2014 Esc clears the filter"
         if self._decided:
             return "Nothing was decided yet."
         return (
             "Nothing waits for you.\n\n"
             "What the memory would replace,\nmerge or let in comes here first."
         )
-
-    def _wanted(self, view: ProposalView) -> bool:
-        words = self._filter.text.lower().split()
-        if not words:
-            return True
-        text = haystack(view)
-        return all(word in text for word in words)
 
     def _cells(self, view: ProposalView) -> tuple[Cell, ...]:
         cells = row_cells(view, self.console.now())
@@ -262,7 +223,7 @@ class DecisionsScreen(MainScreen):
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
-        if self._views is not None:
+        if self._queue.views is not None:
             self._reload()
 
     def go_back(self) -> bool:
@@ -312,7 +273,7 @@ class DecisionsScreen(MainScreen):
             case "copy":
                 return True if view is not None else None
             case "more":
-                return bool(self._next)
+                return bool(self._queue.next)
             case _:
                 return super().check_action(action, parameters)
 
@@ -363,13 +324,12 @@ class DecisionsScreen(MainScreen):
         def done(changed: ProposalView) -> None:
             self._busy.discard(name)
             state = changed.proposal.state
-            if state is ProposalState.OPEN or decision is Decision.UNDO:
-                self._just_decided.pop(name, None)
+            taken_back = state is ProposalState.OPEN or decision is Decision.UNDO
+            self._queue.put(changed, decided=not taken_back)
+            if taken_back:
                 words = "Taken back: it waits again."
             else:
-                self._just_decided[name] = changed
                 words = f"{PROPOSAL_STATES[state].word.capitalize()}; u takes it back."
-            self._views = [changed if one.proposal.id == name else one for one in self._views or ()]
             self.console.say(words)
             self.redraw()
             self._reload()
@@ -432,8 +392,7 @@ class DecisionsScreen(MainScreen):
     def action_decided(self) -> None:
         """Show what was decided, or what waits."""
         self._decided = not self._decided
-        self._views, self._next = None, ""
-        self._just_decided.clear()
+        self._queue.start_anew()
         self.redraw()
         self._reload()
 
@@ -444,12 +403,12 @@ class DecisionsScreen(MainScreen):
 
     def action_more(self) -> None:
         """The next page."""
-        if self._next:
-            self._reload(self._next)
+        if self._queue.next:
+            self._reload(self._queue.next)
 
     def action_reload(self) -> None:
         """Ask again; decided rows go."""
-        self._just_decided.clear()
+        self._queue.let_go()
         self._reload()
 
     def action_copy(self) -> None:
