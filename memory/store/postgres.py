@@ -51,7 +51,9 @@ class PostgresBackend:
 
     def before_create(self, connection: Connection) -> None:
         """Make our schema."""
-        connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+        found = connection.exec_driver_sql(f"SELECT to_regnamespace('{SCHEMA}')").scalar_one()
+        if found is None:  # else it may not be ours to make
+            connection.exec_driver_sql(f"CREATE SCHEMA {SCHEMA}")
 
     def purge(self) -> Purged:
         """Write the tables anew that held the text or parts of it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ class SqliteBackend:
         self.file = Path(file).absolute()
         self.words: TextIndex = Fts5Index()
         self._busy_seconds = busy_seconds
+        self._suspicion = self.file.with_name(self.file.name + ".damaged")
         self._check()
         self.engine = create_engine(
             URL.create("sqlite", database=str(self.file)),
@@ -93,7 +95,10 @@ class SqliteBackend:
         return Purged()
 
     def fault(self, error: DBAPIError) -> MemoryFault:
-        """An error of the driver as a fault."""
+        """An error of the driver as a fault. After damage, the next opening checks the whole file."""
+        if _is_damage(error.orig):
+            with suppress(OSError):
+                self._suspicion.touch(mode=0o600)
         return fault_of(self.file, error.orig)
 
     def size(self) -> int:
@@ -109,7 +114,8 @@ class SqliteBackend:
         """Make sure that the file is ours, whole, and in WAL mode; create it if there is none."""
         try:
             _create_private(self.file)
-            unclean = _holds_bytes(self.file.with_name(self.file.name + "-wal"))
+            log = self.file.with_name(self.file.name + "-wal")
+            unclean = _holds_bytes(log) or self._suspicion.exists()
             connection = sqlite3.connect(
                 self.file, timeout=self._busy_seconds, isolation_level=None
             )
@@ -117,10 +123,11 @@ class SqliteBackend:
                 self._inspect(connection, unclean)
             finally:
                 connection.close()
+            self._suspicion.unlink(missing_ok=True)
         except _Damaged as damaged:
             raise self._set_aside(str(damaged)) from damaged
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+            if _is_damage(error):
                 raise self._set_aside(str(error)) from error
             raise fault_of(self.file, error) from error
         except OSError as error:
@@ -164,6 +171,7 @@ class SqliteBackend:
     def _set_aside(self, why: str) -> MemoryFault:
         try:
             directory = _set_aside(self.file)
+            self._suspicion.unlink(missing_ok=True)
         except OSError as error:
             return MemoryFault(
                 FaultCode.UNAVAILABLE,
@@ -179,6 +187,10 @@ class SqliteBackend:
 
 class _Damaged(Exception):
     """The check found a fault in the file."""
+
+
+def _is_damage(error: BaseException | None) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
 
 
 def damaged_copies(file: Path) -> tuple[Path, ...]:

@@ -237,7 +237,12 @@ def test_a_run_knows_what_it_changed(store: Store) -> None:
         assert found.undone_at == START + 5
         assert writing.runs_of([one.id]) == {}
         assert writing.archived_since(SPACE, START) == 0
+        writing.redo_run("r1")
+        assert writing.runs_of([one.id]) == {one.id: "r1"}
+        assert [entry.action for entry in writing.history("r1")] == ["redone", "undone", "run"]
         assert writing.run("r2") is None
+        with pytest.raises(MemoryFault):
+            writing.redo_run("r2")
 
 
 def test_a_run_is_undone_once_and_in_its_space(store: Store) -> None:

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, Integer, column, select, table
+from sqlalchemy import Connection, Integer, column, event, select, table
 
 from memory.errors import FaultCode, MemoryFault
 from memory.store import backend as backends
 from memory.store import check
 from memory.store.database import Store
+from memory.store.sqlite import fault_of
 from tests.memory.store.making import AGENT, SPACE, START, put
 
 STEPPED = select(column("x", Integer())).select_from(table("first_step"))
@@ -86,12 +87,16 @@ def test_damage_that_is_found_while_reading_is_told(tmp_path: Path) -> None:
     put(store, *(f"text number {place} " * 20 for place in range(30)))
     store.close()
     data = bytearray(file.read_bytes())
-    for page in range(4, len(data) // 4_096):
+    for page in range(len(data) // 8_192, len(data) // 4_096):
         data[page * 4_096 : page * 4_096 + 200] = b"\xff" * 200
     file.write_bytes(data)
     with pytest.raises(MemoryFault) as fault:
         read_all(file)
     assert fault.value.code is FaultCode.UNAVAILABLE
+    assert "damaged" in str(fault.value)
+    assert "was moved to" in str(refused(f"sqlite:///{file}"))
+    Store.open(f"sqlite:///{file}").close()
+    assert sorted(path.name for path in tmp_path.glob("memory*")) == ["memory.db"]
 
 
 def read_all(file: Path) -> None:
@@ -196,6 +201,44 @@ def test_a_thread_that_waits_too_long_is_told_that_others_are_busy(url: str) -> 
         with pytest.raises(MemoryFault) as fault:
             put(store, "two")
         assert fault.value.code is FaultCode.BUSY
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (sqlite3.SQLITE_FULL, FaultCode.UNAVAILABLE),
+        (sqlite3.SQLITE_READONLY, FaultCode.UNAVAILABLE),
+        (sqlite3.SQLITE_IOERR, FaultCode.UNAVAILABLE),
+        (sqlite3.SQLITE_BUSY, FaultCode.BUSY),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, FaultCode.BUSY),
+        (sqlite3.SQLITE_LOCKED, FaultCode.BUSY),
+        (sqlite3.SQLITE_CONSTRAINT_UNIQUE, FaultCode.INVALID),
+        (sqlite3.SQLITE_ERROR, FaultCode.INTERNAL),
+    ],
+)
+def test_errors_of_sqlite_become_faults(code: int, expected: FaultCode) -> None:
+    error = sqlite3.OperationalError("said so")
+    error.sqlite_errorcode = code
+    assert fault_of(Path("memory.db"), error).code is expected
+
+
+def test_a_full_disk_is_told_and_what_was_there_stays(tmp_path: Path) -> None:
+    store = Store.open(f"sqlite:///{tmp_path / 'memory.db'}")
+    (record,) = put(store, "one")
+
+    def bound(connection: sqlite3.Connection, *_: object) -> None:
+        connection.execute("PRAGMA max_page_count=1")  # SQLite takes it as "no page more than now"
+
+    engine = store.backend.engine
+    event.listen(engine, "checkout", bound)
+    with pytest.raises(MemoryFault) as fault:
+        put(store, "x" * 500_000)
+    assert fault.value.code is FaultCode.UNAVAILABLE
+    assert "disk is full" in str(fault.value)
+    with store.reading() as reading:
+        assert check.projection(reading) == (record,)
+        assert check.verify(reading) == ()
     store.close()
 
 

@@ -373,6 +373,18 @@ def test_columns_tell_what_changed_since_a_position(store: Store) -> None:
         assert (changed.num, changed.state, changed.changed_seq) == (1, State.ARCHIVED, 4)
 
 
+def test_the_position_of_a_spaces_records_is_that_of_their_last_change(store: Store) -> None:
+    (record,) = put(store, "one")
+    put(store, "two", space="theirs")
+    with store.writing(PERSON, SPACE, START) as writing:
+        assert writing.record_position(SPACE) == 1
+        assert writing.record_position("nobody's") == 0
+        writing.outcome(record.id, True)
+        assert writing.record_position(SPACE) == 1
+        writing.change(record.id, "pinned", RecordPatch(pinned=True))
+        assert writing.record_position(SPACE) == writing.position == 4
+
+
 def test_repeats_count_once_per_actor_and_session(store: Store) -> None:
     (record,) = put(store, "a fact")
     with store.writing(AGENT, SPACE, START + 1) as writing:
