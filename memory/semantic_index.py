@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,8 +22,9 @@ from numpy.typing import NDArray
 from config.schema import EmbedderKind, EmbedderSettings, VectorIndexKind, VectorSettings
 from memory.api import IndexStatus
 from memory.embedding import settings as embedding
+from memory.embedding.cache import CachedEmbedder
 from memory.embedding.choose import make_embedder
-from memory.embedding.port import Embedder, EmbedderUnavailable, Floats, ModelProfile
+from memory.embedding.port import EmbedderUnavailable, Floats, ModelProfile
 from memory.model import DEFAULT_SPACE, Actor, Origin
 from memory.store.database import Store
 from memory.vectors.auto import THRESHOLD, AutoIndex
@@ -54,7 +56,7 @@ Index = BruteIndex | AutoIndex
 class _Model:
     """An embedder and the index over its vectors."""
 
-    embedder: Embedder
+    embedder: CachedEmbedder
     problem: str
     index: Index | None = None
     loaded: int = 0
@@ -85,6 +87,7 @@ class SemanticIndex:
         self._wanted = self._make(embedder)
         self._searched: _Model | None = None
         self._index_problem = ""
+        self._used_at = time.monotonic()
         self._remembered = False
         """The store knows which model is searched; until then every new vector is a reason to tell it."""
         self._choose_searched()
@@ -111,9 +114,18 @@ class SemanticIndex:
             for model in self._models():
                 self._close(model)
 
+    def rest(self, idle_seconds: float) -> None:
+        """Free models that nobody needed for so long; the next text loads them again."""
+        with self._lock:
+            if time.monotonic() - self._used_at < idle_seconds:
+                return
+            for model in self._models():
+                model.embedder.rest()
+
     def embed_query(self, text: str) -> QueryVector:
         """The question's vector by the searched model."""
         with self._lock:
+            self._used_at = time.monotonic()
             model = self._searched
         if model is None:
             return QueryVector(None, self._no_vectors())
@@ -128,6 +140,7 @@ class SemanticIndex:
         A model behind a URL is never waited for: the text is stored, its vector follows.
         """
         with self._lock:
+            self._used_at = time.monotonic()
             model = self._wanted
             remote = self._wanted_settings.provider is EmbedderKind.OPENAI
         if remote:
@@ -140,6 +153,7 @@ class SemanticIndex:
     def embed_many(self, texts: Sequence[str]) -> Floats:
         """Vectors by the wanted model. Raises `EmbedderUnavailable`."""
         with self._lock:
+            self._used_at = time.monotonic()
             model = self._wanted
         return model.embedder.embed_documents(texts)
 
@@ -205,6 +219,7 @@ class SemanticIndex:
         problems: list[str] = []
         with self._lock:
             for model in self._models():
+                model.embedder.forget()
                 if model.index is None and self._vectors.index is VectorIndexKind.BRUTE:
                     continue
                 try:
@@ -214,6 +229,11 @@ class SemanticIndex:
                         # Deleting leaves the bytes in its files: they are made anew.
                         index.erase()
                         places.append("Vector store beside the memory: made anew without it.")
+                        if self._vectors.index is VectorIndexKind.CHROMA_HTTP:
+                            problems.append(
+                                f"The Chroma server at {self._vectors.url} may keep the bytes in its files "
+                                "until it is vacuumed: run chroma vacuum there."
+                            )
                 except (IndexFault, EmbedderUnavailable) as fault:
                     problems.append(f"The vector store may still hold its vector: {fault}")
         return tuple(places), tuple(problems)

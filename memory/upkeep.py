@@ -28,6 +28,8 @@ BATCH = 16
 """Records embedded at once: a third of a second of one core."""
 _AGAIN_SECONDS = 30.0
 """After a model could not be reached, and for changes that other processes made."""
+REST_SECONDS = 300.0
+"""A model that nobody needed for so long is freed; loading it again takes a third of a second."""
 _WAITING = 256
 """Searches whose regret is still to be looked at; more are dropped."""
 _REGRET_TOP = 3
@@ -91,6 +93,7 @@ class Upkeep:
                 _log.exception("upkeep failed; it goes on in %.0f s", _AGAIN_SECONDS)
                 again = False
             if not again:
+                self._core.index.rest(REST_SECONDS)
                 self._wake.wait(_AGAIN_SECONDS)
 
     def step(self) -> bool:

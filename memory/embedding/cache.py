@@ -55,6 +55,10 @@ class CachedEmbedder:
         with self._lock:
             self._vectors.clear()
 
+    def rest(self) -> None:
+        """As the embedder does; what is remembered stays."""
+        self._embedder.rest()
+
     def close(self) -> None:
         """Forget and close the embedder."""
         self.forget()

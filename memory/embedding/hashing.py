@@ -77,6 +77,9 @@ class HashingEmbedder:
         """A query is treated as a document."""
         return self.embed_documents([text])[0]
 
+    def rest(self) -> None:
+        """There is nothing to free."""
+
     def close(self) -> None:
         """There is nothing to free."""
         self._closed = True

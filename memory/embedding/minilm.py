@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import importlib
 import os
+import sys
 import threading
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -55,7 +56,7 @@ PROFILE = ModelProfile(
 
 
 class MiniLmEmbedder:
-    """Loads its model with the first text, and again after `unload`."""
+    """Loads its model with the first text, and again after `rest`."""
 
     def __init__(self, files: ModelFiles | None = None) -> None:
         """``files``: already found and checked; otherwise both happens with the first text."""
@@ -90,10 +91,13 @@ class MiniLmEmbedder:
         """A query is treated as a document."""
         return self.embed_documents([text])[0]
 
-    def unload(self) -> None:
+    def rest(self) -> None:
         """Give the memory back; the next text loads the model again."""
         with self._lock:
+            if self._loaded is None:
+                return
             self._loaded = None
+        _trim()
 
     def close(self) -> None:
         """Give the memory back for good."""
@@ -218,3 +222,12 @@ def _session(onnxruntime: Any, files: ModelFiles) -> _Session:
 def _utf8(text: str) -> str:
     """Half characters, which the tokenizer refuses, replaced."""
     return text.encode("utf-8", "replace").decode()
+
+
+def _trim() -> None:
+    """Give freed memory to the system: of 190 MB glibc keeps 150 otherwise."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with contextlib.suppress(OSError, AttributeError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)

@@ -105,6 +105,9 @@ class OpenAiEmbedder:
         sent = self._sendable(self._settings.query_prefix, text)
         return self._ask([sent], seconds, self._waiting.now() + seconds, 1)[0]
 
+    def rest(self) -> None:
+        """There is nothing to free."""
+
     def close(self) -> None:
         """Close the connections; a call that waits ends soon."""
         self._closed.set()

@@ -61,6 +61,10 @@ class Embedder(Protocol):
         """The unit vector, of shape (dims,), of what is searched for. Raises `EmbedderUnavailable`."""
         ...
 
+    def rest(self) -> None:
+        """Free what can be loaded again; the next text loads it."""
+        ...
+
     def close(self) -> None:
         """Free what it holds. Later calls raise `EmbedderUnavailable`."""
         ...

@@ -60,12 +60,12 @@ def test_what_follows_the_longest_length_does_not_count(minilm: MiniLmEmbedder) 
     assert _cosines(minilm, start, start + "something else entirely")[0] > 0.99999
 
 
-def test_it_loads_with_the_first_text_and_again_after_unloading() -> None:
+def test_it_loads_with_the_first_text_and_again_after_a_rest() -> None:
     embedder = MiniLmEmbedder()
     assert not embedder.is_loaded
     first = embedder.embed_query("one")
     assert embedder.is_loaded
-    embedder.unload()
+    embedder.rest()
     assert not embedder.is_loaded
     assert np.array_equal(embedder.embed_query("one"), first)
     embedder.close()
