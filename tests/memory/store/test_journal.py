@@ -67,7 +67,7 @@ OPERATION = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=15, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(operations=st.lists(OPERATION, max_size=14))
 def test_records_are_what_the_journal_adds_up_to_at_any_prefix(
     operations: list[tuple[int, int, int, int, int]],
