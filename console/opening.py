@@ -18,7 +18,9 @@ from console.beginnings import Beginnings
 from console.launching import own_command
 from console.stations.lasting import LastingStation
 from console.stations.local import LocalStation
+from console.stations.memory_space import SpaceMemory
 from console.wiring import EngineThread, log_to_file, make_engine
+from memory.process.client import MemoryClient
 from proxy.lock import StationRunning, holder
 
 FINISH_SECONDS = 10.0
@@ -57,16 +59,23 @@ def open_console(
 def _on_own_engine(thread: EngineThread, paths: Paths, environ: Mapping[str, str]) -> Opened:
     engine = thread.engine
     steps = Beginnings(paths.config_file, environ)
+    memory = MemoryClient(paths, environ)
+    space = SpaceMemory(memory, engine.store.current.memory.space)
     app = ConsoleApp(
-        LocalStation(engine.service, thread.loop),
+        LocalStation(engine.service, thread.loop, space),
         first_steps=steps,
         settings=engine.store.current.console,
         log_file=paths.log_file.with_name("console.log"),
     )
     steps.leave = app.leave_for_demo
     choice = None
+
+    async def show() -> QuitChoice | None:
+        async with memory:
+            return await app.run_async()
+
     try:
-        choice = app.run()
+        choice = asyncio.run(show())
     finally:
         if choice is QuitChoice.KEEP:
             thread.finish_calls(FINISH_SECONDS)
@@ -77,8 +86,9 @@ def _on_own_engine(thread: EngineThread, paths: Paths, environ: Mapping[str, str
 
 
 async def _attached(paths: Paths, environ: Mapping[str, str]) -> Opened:
-    station = LastingStation(paths.socket)
     loaded = load_settings(paths, environ, project_directory=None)
+    memory = MemoryClient(paths, environ)
+    station = LastingStation(paths.socket, SpaceMemory(memory, loaded.settings.memory.space))
     steps = Beginnings(paths.config_file, environ)
     app = ConsoleApp(
         station,
@@ -91,6 +101,7 @@ async def _attached(paths: Paths, environ: Mapping[str, str]) -> Opened:
         await app.run_async()
     finally:
         await station.aclose()
+        await memory.aclose()
     return Opened.DEMO if steps.demo_wanted else Opened.LEFT
 
 
