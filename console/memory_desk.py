@@ -104,6 +104,11 @@ class MemoryDesk:
 
         self.ask(GetOverview(), got, failed, group="memory-overview")
 
+    def refresh(self) -> None:
+        """Something was done that changes the counts: ask again now."""
+        self._asked_at = None
+        self.want_overview()
+
     def heard(self, position: PositionResult) -> None:
         """A screen learned how many decisions wait."""
         if position.open_proposals != self.waiting:

@@ -39,6 +39,9 @@ VERBS: dict[str, Verb] = {
     "cache": Verb("cache", "forget answers that are kept to be given again"),
     "config": Verb("settings", "show, check and change the settings"),
     "import": Verb("importing", "take over MCP servers from other programs' configuration"),
+    "memory": Verb(
+        "memory", "the agent's memory: add, query, list, decide, forget, export, import and more"
+    ),
     "demo": Verb("demo", "see it at work with bundled servers and a scripted agent"),
     "version": Verb("version", "the version"),
 }

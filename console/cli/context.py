@@ -18,6 +18,7 @@ from console.cli.output import Output
 if TYPE_CHECKING:
     from config.load import Loaded
     from console.stations.attached import AttachedStation
+    from memory.api import MemoryPort
 
 _Value = TypeVar("_Value")
 
@@ -73,6 +74,14 @@ class Context:
         finally:
             if station is not None:
                 await station.aclose()
+
+    @asynccontextmanager
+    async def memory(self) -> AsyncGenerator[MemoryPort]:
+        """The agent's memory, whose process is started when none runs. Its requests raise `MemoryFault`."""
+        from memory.process.client import MemoryClient
+
+        async with MemoryClient(self.paths, self.environ) as memory:
+            yield memory
 
 
 def run(work: Coroutine[Any, Any, _Value]) -> _Value:

@@ -70,6 +70,7 @@ def explain(error: BaseException) -> tuple[ExitCode, str]:
     from config.edit import EditRefusedError
     from config.paths import UnsafeDirectoryError
     from console.station import StationUnavailable
+    from memory.errors import FaultCode, MemoryFault
     from proxy.lock import StationRunning
     from proxy.store.database import StoreUnavailable
 
@@ -82,6 +83,9 @@ def explain(error: BaseException) -> tuple[ExitCode, str]:
             return ExitCode.NO_STATION, str(error)
         case EditRefusedError():
             code = ExitCode.CONFIGURATION if error.problems else ExitCode.FAILED
+            return code, str(error)
+        case MemoryFault():
+            code = ExitCode.USAGE if error.code is FaultCode.INVALID else ExitCode.FAILED
             return code, str(error)
         case UnknownKeyError() | UnsafeDirectoryError() | StationRunning() | StoreUnavailable():
             return ExitCode.FAILED, str(error)

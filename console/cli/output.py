@@ -37,6 +37,10 @@ class Output:
             # Lines are for whoever follows: each must arrive when it is written.
             self._stream.flush()
 
+    def raw(self, text: str) -> None:
+        """A line that is for programs in either case, and ASCII without control characters."""
+        self._stream.write(text + "\n")
+
     def table(
         self,
         heads: Sequence[str],
@@ -53,6 +57,11 @@ class Output:
         width = shutil.get_terminal_size().columns if self._stream.isatty() else None
         for line in table_lines(heads, rows, right=right, width=width):
             self._stream.write(line + "\n")
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person watches."""
+        return self._stream.isatty()
 
     def flush(self) -> None:
         """Let a reader see what was written."""

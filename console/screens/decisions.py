@@ -20,7 +20,7 @@ from console.screens import memory_deeds as deeds
 from console.screens.base import MainScreen, entitle
 from console.screens.decisions_queue import DecisionQueue
 from console.screens.decisions_text import (
-    UNDOABLE,
+    can_undo,
     proposal_lines,
     records_of,
     row_cells,
@@ -246,7 +246,7 @@ class DecisionsScreen(MainScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         view = self._table.current
         one = view.proposal if view is not None else None
-        undoable = one is not None and one.state in UNDOABLE
+        undoable = view is not None and can_undo(view)
         can_decide = one is not None and one.state is ProposalState.OPEN and self._readable
         free = one is not None and one.id not in self._busy
         match action:
@@ -324,12 +324,14 @@ class DecisionsScreen(MainScreen):
         def done(changed: ProposalView) -> None:
             self._busy.discard(name)
             state = changed.proposal.state
-            taken_back = state is ProposalState.OPEN or decision is Decision.UNDO
-            self._queue.put(changed, decided=not taken_back)
-            if taken_back:
+            self._queue.put(changed, decided=state is not ProposalState.OPEN)
+            if state is ProposalState.OPEN:
                 words = "Taken back: it waits again."
+            elif decision is Decision.UNDO:
+                words = "Taken back: the records are as they were."
             else:
-                words = f"{PROPOSAL_STATES[state].word.capitalize()}; u takes it back."
+                back = "u takes it" if can_undo(changed) else "Forgetting (8) takes the run"
+                words = f"{PROPOSAL_STATES[state].word.capitalize()}; {back} back."
             self.console.say(words)
             self.redraw()
             self._reload()

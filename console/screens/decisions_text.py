@@ -27,7 +27,14 @@ from console.word_diff import Piece, compare
 from memory.api import ProposalView
 from memory.model import ProposalKind, ProposalState, Record
 
-UNDOABLE = (ProposalState.APPLIED, ProposalState.REJECTED, ProposalState.KEPT_BOTH)
+_UNDOABLE = (ProposalState.APPLIED, ProposalState.REJECTED, ProposalState.KEPT_BOTH)
+
+
+def can_undo(view: ProposalView) -> bool:
+    """Whether the decision can be taken back here; a run is taken back on Forgetting."""
+    one = view.proposal
+    ran = one.kind is ProposalKind.RUN and one.state is ProposalState.APPLIED
+    return one.state in _UNDOABLE and not ran
 
 
 def records_of(view: ProposalView) -> tuple[Record, ...]:
@@ -124,7 +131,7 @@ def effect(view: ProposalView, keep: str, tz: tzinfo) -> str:
         case ProposalKind.APPROVE:
             return (
                 f"a: agents find {'it' if len(stay) == 1 else 'them'} from now on. "
-                "x: it stays kept back. u takes either back."
+                "x: archived, never found. u takes either back."
             )
         case ProposalKind.RUN:
             return (
@@ -196,7 +203,7 @@ def _decided(view: ProposalView, now: float) -> TextLine:
     by = f" by {safe_line(one.decided_by, 60)}" if one.decided_by else ""
     when = f" {ago(one.decided_at, now)}" if one.decided_at is not None else ""
     reason = f": {safe_line(one.reason, 300)}" if one.reason else ""
-    undo = "  u: undo" if one.state in UNDOABLE else ""
+    undo = "  u: undo" if can_undo(view) else ""
     return Flow((sign.both, Cell(f"{by}{when}{reason}"), Cell(undo, Tone.ACCENT)))
 
 

@@ -116,12 +116,16 @@ class ForgettingScreen(MainScreen):
 
         def got(plan: PlanView) -> None:
             self._asked = True
-            self._take(plan, more=bool(after))
+            if self._has_run(plan):
+                self._drop_plan()
+            else:
+                self._take(plan, more=bool(after))
+            self.redraw()
 
         def failed(fault: MemoryFault) -> None:
             self._asked = True
             if fault.code is FaultCode.NOT_FOUND:
-                self._plan, self._items, self._rows, self._next = None, (), [], ""
+                self._drop_plan()
                 self._fault = None
             else:
                 self._fault = fault
@@ -129,6 +133,15 @@ class ForgettingScreen(MainScreen):
 
         request = GetPlan(hash_, reason=self._reason, limit=PAGE, after=after)
         self.console.memory.ask(request, got, failed, group="memory")
+
+    def _has_run(self, plan: PlanView) -> bool:
+        """The memory keeps a plan for a day, also after it ran."""
+        overview = self.console.memory.overview
+        run = overview.last_run if overview is not None else None
+        return run is not None and run.undone_at is None and run.plan_hash == plan.plan.hash
+
+    def _drop_plan(self) -> None:
+        self._plan, self._items, self._rows, self._next = None, (), [], ""
 
     def _take(self, plan: PlanView, *, more: bool = False) -> None:
         self._fault, self._busy = None, ""
@@ -147,6 +160,7 @@ class ForgettingScreen(MainScreen):
         def got(plan: PlanView) -> None:
             self._asked = True
             self._take(plan)
+            self.console.memory.refresh()
             if self._reason is not None:
                 self._load()
 
@@ -352,14 +366,17 @@ class ForgettingScreen(MainScreen):
         def done(result: RunResult) -> None:
             self._busy = ""
             if result.run is None:
-                self.console.say("It waits on Decisions (7).")
+                waits = "It waits on Decisions (7)."
+                self.console.say(waits if result.proposal_id else "Nothing was left to archive.")
+                self._load()
                 return
             words = f"{fmt.plural(result.run.archived, 'record')} archived."
             if result.skipped:
                 words += f" {fmt.plural(len(result.skipped), 'record')} had changed and stay."
             self.console.say(f"{words} u takes the run back.")
-            self._plan, self._items, self._rows, self._next = None, (), [], ""
+            self._drop_plan()
             self._wished, self._reason = Exemptions(), None
+            self.console.memory.refresh()
             self.redraw()
             self.console.open_runs()
 

@@ -158,6 +158,7 @@ def _done(
     then: Callable[[], None],
 ) -> None:
     app.memory.undo = Undo(words, back)
+    app.memory.refresh()
     app.say(f"{words} u takes it back.")
     then()
 

@@ -156,7 +156,8 @@ def state_line(record: Record, now: float, tz: tzinfo) -> TextLine:
     if record.domain:
         words.append(safe_line(record.domain, 40))
     if record.kind is Kind.PROCEDURAL:
-        words.append(f"worked {record.successes} of {record.successes + record.failures} times")
+        tried = record.successes + record.failures
+        words.append(f"worked {record.successes} of {tried} times" if tried else "never tried")
     if record.session_id:
         turn = f", turn {record.turn_number}" if record.turn_number is not None else ""
         words.append(f"conversation {safe_line(record.session_id, 60)}{turn}")
@@ -285,7 +286,7 @@ def detail_lines(detail: RecordDetail, now: float, tz: tzinfo) -> list[TextLine]
                 Cell(f"  {day(one.at, tz)}  ", Tone.MUTED),
                 Cell(safe_line(one.action, 40), Tone.STRONG),
                 Cell(f" by {safe_line(one.actor or one.origin.value, 60)}"),
-                Cell(f"  v{one.version}  #{one.seq}  {safe_line(one.patch, 400)}", Tone.MUTED),
+                Cell(f"  v{one.version}  #{one.seq}  {safe_line(one.patch, 160)}", Tone.MUTED),
             )
         )
         for one in detail.history

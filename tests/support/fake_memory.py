@@ -319,12 +319,14 @@ class FakeMemory:
             case Decision.UNDO:
                 state = ProposalState.OPEN
                 if one.state is ProposalState.APPLIED:
+                    state = ProposalState.UNDONE
                     self._take_back(one)
+        again = state is ProposalState.OPEN
         one = replace(
             one,
             state=state,
-            decided_at=None if undo else sample.AT,
-            decided_by="" if undo else "console",
+            decided_at=None if again else sample.AT,
+            decided_by="" if again else "console",
         )
         self.proposals[one.id] = one
         self._note(f"{state.value}", "proposal", one.id, 1)

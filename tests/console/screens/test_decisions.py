@@ -134,8 +134,14 @@ def test_a_verdict_is_sent_once_stays_in_sight_and_is_undone_by_key(
             assert "u takes it back." in shown
             await press(pilot, "u")
             assert memory.requests(Decide)[1] == Decide(PORT.id, Decision.UNDO)
-            assert memory.proposals[PORT.id].state is ProposalState.OPEN
-            assert "waiting 4" in picture(app)
+            shown = picture(app)
+            if decision is Decision.APPROVE:
+                assert memory.proposals[PORT.id].state is ProposalState.UNDONE
+                assert "undone" in shown
+                assert "waiting 3" in shown
+            else:
+                assert memory.proposals[PORT.id].state is ProposalState.OPEN
+                assert "waiting 4" in shown
 
     asyncio.run(run())
 
@@ -162,7 +168,7 @@ def test_running_an_agents_plan_asks_first_and_names_it() -> None:
 
     async def run() -> None:
         app = console(station)
-        async with app.run_test(size=(80, 24)) as pilot:
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
             await settle(pilot)
             await press(pilot, "7", "G", "a")
             assert isinstance(app.screen, ChoiceDialog)
@@ -171,7 +177,9 @@ def test_running_an_agents_plan_asks_first_and_names_it() -> None:
             assert station.memory.requests(Decide) == []
             await press(pilot, "a", "y")
             assert station.memory.requests(Decide) == [Decide(RUN.id, Decision.APPROVE)]
-            assert app.check_action("go", ()) is True
+            assert "Forgetting (8) takes the run back." in picture(app)
+            await press(pilot, "u")
+            assert len(station.memory.requests(Decide)) == 1
 
     asyncio.run(run())
 
@@ -410,3 +418,16 @@ def test_the_fake_knows_every_kind_of_proposal() -> None:
     memory = FakeMemory()
     kinds = {one.kind for one in memory.proposals.values()}
     assert kinds == set(ProposalKind)
+
+
+def test_a_line_of_20_kilobytes_is_shown_whole_with_its_one_difference_marked() -> None:
+    old, new = (f"{'a word ' * 2900}{value} and the end" for value in ("8080", "9090"))
+    view = view_of(0)
+    view = replace(
+        view,
+        keep=(replace(view.keep[0], text=MemoryText(new)),),
+        replace=(replace(view.replace[0], text=MemoryText(old)),),
+    )
+    text = words(view)
+    assert f"{'a word ' * 2900}[-8080-] and the end" in text
+    assert f"{'a word ' * 2900}{{+9090+}} and the end" in text
