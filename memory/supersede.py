@@ -265,15 +265,7 @@ def _undo(writing: Writing, proposal: Proposal, actor: Actor, now: Instant) -> N
                     ),
                     expected_version=None,
                 )
-        versions = tuple((one.id, one.version) for one in writing.records(_ids(proposal)))
-        writing.change_proposal(
-            proposal.id,
-            state=ProposalState.OPEN,
-            versions=versions,
-            decided_at=None,
-            decided_by="",
-            reason="",
-        )
+        _reopen(writing, proposal)
         return
     if proposal.state is not ProposalState.APPLIED:
         raise MemoryFault(
@@ -303,7 +295,19 @@ def _undo(writing: Writing, proposal: Proposal, actor: Actor, now: Instant) -> N
             take_back(writing, record, now)
         else:
             restore(writing, record, now, "decision undone")
-    _close(writing, proposal, ProposalState.UNDONE, actor, now, "")
+    _reopen(writing, proposal)
+
+
+def _reopen(writing: Writing, proposal: Proposal) -> None:
+    """The decision waits again, about the records as they are now."""
+    writing.change_proposal(
+        proposal.id,
+        state=ProposalState.OPEN,
+        versions=tuple((one.id, one.version) for one in writing.records(_ids(proposal))),
+        decided_at=None,
+        decided_by="",
+        reason="",
+    )
 
 
 def take_back(writing: Writing, record: Record, now: Instant) -> None:

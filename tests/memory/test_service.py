@@ -269,9 +269,12 @@ def test_an_agents_wish_is_a_proposal_and_the_person_applies_it(memory: Opened) 
     assert decided.replace[0].superseded_by == (new.record.id,)
     assert contents(memory, "staging port") == [NEW]
     undone = memory.ask(Decide(wish.proposal_id, Decision.UNDO), PERSON)
+    assert undone.proposal.state is ProposalState.OPEN, "the decision waits again"
     assert undone.replace[0].state is State.ACTIVE
     assert undone.replace[0].valid_to is None
     assert undone.replace[0].superseded_by == ()
+    again = memory.ask(Decide(wish.proposal_id, Decision.APPROVE), PERSON)
+    assert again.replace[0].state is State.SUPERSEDED
 
 
 def test_with_auto_approval_an_agents_word_counts_at_once(tmp_path: Path) -> None:
