@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 _PLACES = ("/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt/postgresql")
@@ -52,6 +53,8 @@ class PostgresServer:
 @contextmanager
 def running_server() -> Generator[PostgresServer]:
     """A new server for the length of the block. Raises `NoServer`."""
+    if find_spec("psycopg") is None:
+        raise NoServer("psycopg is not installed")
     binaries = _binaries()
     folder = Path(tempfile.mkdtemp(prefix="mms-pg-", dir=fast_folder()))
     try:
