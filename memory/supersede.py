@@ -117,7 +117,7 @@ def decide(core: Core, request: Decide, actor: Actor, now: Instant) -> ProposalV
                 "Its list may be old: load it again.",
             )
         if request.decision is Decision.UNDO:
-            _undo(writing, proposal, actor, now)
+            _undo(writing, proposal, now)
         elif proposal.state is ProposalState.APPLIED and request.decision is Decision.APPROVE:
             pass  # approving twice applies once
         elif proposal.state is not ProposalState.OPEN:
@@ -250,7 +250,7 @@ def _reject(writing: Writing, proposal: Proposal, actor: Actor, now: Instant, re
     _close(writing, proposal, ProposalState.REJECTED, actor, now, reason)
 
 
-def _undo(writing: Writing, proposal: Proposal, actor: Actor, now: Instant) -> None:
+def _undo(writing: Writing, proposal: Proposal, now: Instant) -> None:
     if proposal.state in (ProposalState.REJECTED, ProposalState.KEPT_BOTH):
         for keep in proposal.keep:
             for other in proposal.replace:
