@@ -24,9 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from memory.compare import SHOWN_FROM, compare
+from memory.compare import compare
 from memory.embedding.minilm import MiniLmEmbedder
 from memory.model import PairEvidence
+from memory.words.contradiction import SHOWN_FROM
 from tests.bench.report import Row, Table, as_json, as_markdown
 
 _NEIGHBOURS = 5

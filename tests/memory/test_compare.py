@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.compare import (
-    SHOWN_FROM,
     STRONG_FROM,
     compare,
     content_words,
@@ -15,6 +14,7 @@ from memory.compare import (
 )
 from memory.model import PairClass
 from memory.words import ordered
+from memory.words.contradiction import SHOWN_FROM
 
 similarities = st.one_of(st.none(), st.floats(-1, 1))
 VALUES = ordered(

@@ -23,7 +23,7 @@ def test_pairs_that_are_told_right_hold_the_bars(
 ) -> None:
     file = written(tmp_path, (CONTRARY, "CONTRADICTION"), (OTHER, "NEUTRAL"))
     assert main(["--words", "--sick", str(file)]) == 0
-    assert "| pairs | 2 | 1.00 | 1.00 | 0.00 |" in capsys.readouterr().out
+    assert "| pairs | 2.00 | 1.00 | 1.00 | 0.00 |" in capsys.readouterr().out
 
 
 def test_a_missed_bar_is_told_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
