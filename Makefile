@@ -10,7 +10,7 @@ export PYTHON
 # Otherwise pyright asks a registry whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help run test real check format bench bench-quality clean setup-run setup-test setup-check
+.PHONY: help run test real check format bench bench-quality bench-memory clean setup-run setup-test setup-check
 
 help:
 	@echo "make run     start the console; without a terminal, the demo"
@@ -20,6 +20,7 @@ help:
 	@echo "make format  format the code and fix what lint can fix"
 	@echo "make bench   measure what a call costs"
 	@echo "make bench-quality  measure what survives in shortened answers, beside other products"
+	@echo "make bench-memory   measure what the memory finds, loses and costs, beside the original's figures"
 	@echo "make clean   remove .venv and everything that was made"
 
 run: setup-run
@@ -50,6 +51,12 @@ bench: setup-test
 QUALITY ?= --peers
 bench-quality: setup-test
 	$(BIN)/python -m tests.bench.quality $(QUALITY)
+
+# With the sets that docs/memory-quality.md names: make bench-memory MEMORY="--data DIR --corpus DIR"
+# Without them, in a minute: make bench-memory MEMORY="--sizes 1000"
+MEMORY ?=
+bench-memory: setup-test
+	$(BIN)/python -m tests.bench.memory $(MEMORY)
 
 setup-run setup-test setup-check:
 	@sh .ci/setup $(@:setup-%=%)
