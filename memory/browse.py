@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memory.api import (
     GetOverview,
     GetPosition,
     GetRecord,
+    IndexStatus,
     ListProposals,
     ListRecords,
     ListRuns,
@@ -120,7 +123,7 @@ def overview(core: Core, request: GetOverview, now: Instant) -> OverviewResult:
             would_have_hit=sum(
                 run.would_have_hit for run in runs if run.at >= now - REGRET_DAYS * DAY
             ),
-            index=core.index.status(),
+            index=_status(core),
             position=reading.position,
             approval=core.settings.approval.value,
             forgetting=core.settings.forgetting.value,
@@ -188,6 +191,19 @@ def _impact(reading: Reading, proposal: Proposal) -> tuple[float, Instant, str]:
         -uses * max(proposal.evidence.score, 0.1) * trust_gap * asked,
         proposal.created_at,
         proposal.id,
+    )
+
+
+def _status(core: Core) -> IndexStatus:
+    """How the indexes are, or that a damaged database lies aside: nobody may overlook that."""
+    status = core.index.status()
+    damaged = core.store.damaged_copies
+    if not damaged:
+        return status
+    return replace(
+        status,
+        problem=f"A damaged database was set aside as {damaged[-1]}; what follows is a new one. "
+        f"{status.problem}".strip(),
     )
 
 

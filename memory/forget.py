@@ -59,7 +59,7 @@ def preview(core: Core, request: PreviewForgetting, actor: Actor, now: Instant) 
         raise MemoryFault(FaultCode.INVALID, "at lies in the past; a plan is for now or later.")
     with core.store.reading() as reading:
         plan = make_plan(
-            reading.plan_rows(request.space),
+            reading.plan_rows(request.space, at),
             reading.edges(request.space),
             request.policy or core.policy(),
             request.exemptions,
