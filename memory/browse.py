@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from memory.api import (
@@ -24,7 +25,7 @@ from memory.api import (
 from memory.compare import compare
 from memory.core import Core, page_limit
 from memory.errors import FaultCode, MemoryFault
-from memory.model import DAY, Instant, Proposal, ProposalState, Record
+from memory.model import DAY, TRUST, Instant, Origin, Proposal, ProposalState, Record
 from memory.store import check
 from memory.store.reading import Reading
 from memory.store.selection import Selection
@@ -94,7 +95,9 @@ def list_proposals(core: Core, request: ListProposals) -> ProposalPage:
         )
         everything = list(found)
         if request.states == (ProposalState.OPEN,):
-            everything.sort(key=lambda one: _impact(reading, one))
+            ids = {id for proposal in everything for id in proposal.replace}
+            records = {one.id: one for one in reading.records(ids)}
+            everything.sort(key=lambda one: _impact(one, records))
         else:
             everything.sort(key=lambda one: (-(one.decided_at or one.created_at), one.id))
         start = 0
@@ -181,11 +184,11 @@ def _chain(reading: Reading, record: Record) -> tuple[Record, ...]:
     return tuple(sorted(found.values(), key=lambda one: one.num))
 
 
-def _impact(reading: Reading, proposal: Proposal) -> tuple[float, Instant, str]:
+def _impact(proposal: Proposal, known: Mapping[str, Record]) -> tuple[float, Instant, str]:
     """Order of the queue: what agents asked for, then what is used and sure, then the oldest."""
-    records = reading.records(proposal.replace)
+    records = [known[id] for id in proposal.replace if id in known]
     uses = sum(1 + one.use_count for one in records) or 1
-    trust_gap = 1.0 if all(one.trust <= 2 for one in records) else 0.5
+    trust_gap = 1.0 if all(one.trust <= TRUST[Origin.AGENT] for one in records) else 0.5
     asked = 2.0 if proposal.agent_verdict else 1.0
     return (
         -uses * max(proposal.evidence.score, 0.1) * trust_gap * asked,

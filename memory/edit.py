@@ -42,7 +42,7 @@ def edit_record(core: Core, request: EditRecord, actor: Actor, now: Instant) -> 
         record = _living(need_record(writing, request.id, request.space))
         version = request.version
         if request.text is not None and request.text != record.text:
-            check_text(request.text)
+            check_text(request.text, steps_needed=record.kind is Kind.PROCEDURAL)
             text = screen(request.text, core.settings.secrets).text
             record = writing.edit_text(
                 record.id, text, content_hash(text), norm_hash(text), expected_version=version

@@ -36,13 +36,12 @@ from memory.store.selection import Selection
 from memory.store.writing import NewRecord, RecordPatch, Writing
 from memory.supersede import resolve_within
 from memory.text import content_hash, embedding_text, norm_hash
+from memory.words.contradiction import SHOWN_FROM
 
 MOST_CANDIDATES = 5
 """Contradictions that one store answers with."""
 _LOOKED_AT = 20
 """Neighbours of each kind, words and vectors, whose texts are compared."""
-_SHOWN_FROM = 0.5
-"""`PairEvidence.score` from which a contradiction is shown; .7 is strong."""
 PROPOSAL_DAYS = 90
 _LONGEST_NAME = 200
 _MOST_RELATED = 50
@@ -164,7 +163,7 @@ def look_around(
             duplicates.append(candidate)
         elif (
             evidence.contradicts
-            and evidence.score >= _SHOWN_FROM
+            and evidence.score >= SHOWN_FROM
             and not writing.dismissed(other.id, record.id)
         ):
             contradictions.append(candidate)
