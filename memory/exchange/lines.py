@@ -95,7 +95,8 @@ class BadLine(Exception):
 
 def write_line(line: Line) -> str:
     """The line without its end."""
-    return canonical(msgspec.to_builtins(line))
+    # DEL is the one control character that JSON leaves as it is.
+    return canonical(msgspec.to_builtins(line)).replace("\x7f", "\\u007f")
 
 
 def read_line(text: str) -> Line:
