@@ -42,10 +42,10 @@ def test_every_action_is_described_with_all_its_options() -> None:
     described = set(ROWS) | {"keep-both"}
     assert described == set(actions())
     for name, (what, _) in ROWS.items():
-        told = set(re.findall(r"(--?[a-z][a-z-]*)", what)) - {"-old-"}
+        told = set(re.findall(r"(?<![\w-])(--?[a-z][a-z-]*)", what)) - {"-old-"}
         options = [
             set(one.option_strings)
-            for one in actions()[name]._actions  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            for one in actions()[name]._actions  # pyright: ignore[reportPrivateUsage]
             if one.option_strings
         ]
         assert told <= set().union(*options), name
