@@ -143,7 +143,7 @@ class DecisionsScreen(MainScreen):
     def draw(self, state: ConsoleState) -> None:
         panel = self.query_one("#master")
         views = self._queue.views
-        self.set_class(not views, "-none")
+        self.set_class(not views and (views is not None or self._fault is not None), "-none")
         name = "decided" if self._decided else "waiting"
         if views is None:
             words = "asking the memory" + fmt.ELLIPSIS

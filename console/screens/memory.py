@@ -166,7 +166,8 @@ class MemoryScreen(MainScreen):
 
     def draw(self, state: ConsoleState) -> None:
         panel = self.query_one("#master")
-        self.set_class(not self._rows, "-none")
+        answered = self._rows is not None or self._fault is not None
+        self.set_class(answered and not self._rows, "-none")
         if self._rows is None:
             words = "asking the memory" + fmt.ELLIPSIS
             if self._fault is not None:

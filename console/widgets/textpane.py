@@ -149,6 +149,12 @@ class TextPane(ScrollView, can_focus=True):
     def on_resize(self, event: events.Resize) -> None:
         self._wrap()
 
+    def on_show(self) -> None:
+        """What came while it was hidden was wrapped for no width in particular."""
+        self._wrapped_at = -1
+        self._wrap()
+        self._refresh_scrollbars()
+
     def _wrap(self) -> None:
         width = max(1, self.scrollable_content_region.width - 2)
         if self._wrapped_at == width:

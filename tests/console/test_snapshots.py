@@ -14,6 +14,7 @@ import pytest
 from textual.pilot import Pilot
 
 from console.app import QuitChoice
+from memory.errors import FaultCode, MemoryFault
 from proxy.answer_model import Savings, SavingsLine, SavingsView
 from proxy.commands import CommandResult
 from proxy.events import CallsRecorded, SettingsApplied, SettingsRejected
@@ -64,6 +65,15 @@ SCREENS = {
     "held": ("5", "h"),
     "held_text": ("5", "h", "enter"),
     "what_if": ("3", "k", "w"),
+    "memory": ("6",),
+    "memory_search": ("6", "slash", "g", "a", "t", "e", "w", "a", "y", "enter"),
+    "record": ("6", "slash", "g", "a", "t", "e", "w", "a", "y", "enter", "enter"),
+    "decisions": ("7",),
+    "decisions_duplicate": ("7", "j"),
+    "decisions_kept_back": ("7", "j", "j"),
+    "forgetting": ("8", "r"),
+    "forgetting_record": ("8", "r", "j", "j", "j"),
+    "runs": ("8", "h"),
 }
 
 
@@ -75,7 +85,20 @@ def test_loaded(snap_compare: Snap, name: str, size: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["overview", "upstreams", "calls", "config", "call_sides", "savings", "held", "what_if"],
+    [
+        "overview",
+        "upstreams",
+        "calls",
+        "config",
+        "call_sides",
+        "savings",
+        "held",
+        "what_if",
+        "memory",
+        "decisions",
+        "forgetting",
+        "runs",
+    ],
 )
 def test_narrow(snap_compare: Snap, name: str) -> None:
     assert snap(snap_compare, FakeStation(), *SCREENS[name], size=(62, 18))
@@ -87,11 +110,62 @@ def test_narrow_upstream_has_a_page_of_its_own(snap_compare: Snap) -> None:
 
 @pytest.mark.parametrize(
     "keys",
-    [(), ("2",), ("3",), ("4",), ("5",), ("5", "h")],
-    ids=["overview", "upstreams", "calls", "config", "savings", "held"],
+    [(), ("2",), ("3",), ("4",), ("5",), ("5", "h"), ("6",), ("7",), ("8",), ("8", "r")],
+    ids=[
+        "overview",
+        "upstreams",
+        "calls",
+        "config",
+        "savings",
+        "held",
+        "memory",
+        "decisions",
+        "forgetting",
+        "plan",
+    ],
 )
 def test_empty(snap_compare: Snap, keys: tuple[str, ...]) -> None:
     assert snap(snap_compare, FakeStation.empty(), *keys)
+
+
+@pytest.mark.parametrize("name", ["decisions", "forgetting_record"])
+def test_narrow_memory_text_has_the_whole_screen(snap_compare: Snap, name: str) -> None:
+    assert snap(snap_compare, FakeStation(), *SCREENS[name], "enter", size=(62, 18))
+
+
+@pytest.mark.parametrize("name", ["overview", "memory", "decisions", "forgetting", "runs"])
+def test_memory_unreachable(snap_compare: Snap, name: str) -> None:
+    station = FakeStation()
+    station.memory.fault = MemoryFault(
+        FaultCode.UNAVAILABLE, "The memory is not running.", "mms memory serve starts it."
+    )
+    assert snap(snap_compare, station, *SCREENS[name])
+
+
+@pytest.mark.parametrize("key", ["a", "x", "b"])
+def test_decided(snap_compare: Snap, key: str) -> None:
+    assert snap(snap_compare, FakeStation(), "7", key)
+
+
+def test_decided_before(snap_compare: Snap) -> None:
+    assert snap(snap_compare, FakeStation(), "7", "v")
+
+
+def test_kept_out_of_the_plan(snap_compare: Snap) -> None:
+    assert snap(snap_compare, FakeStation(), "8", "r", "j", "space")
+
+
+@pytest.mark.parametrize("theme", ["mms-light", "ansi-dark"])
+def test_other_themes_decisions(snap_compare: Snap, theme: str) -> None:
+    assert snap(snap_compare, FakeStation(), "7", theme=theme)
+
+
+@pytest.mark.parametrize("name", ["decisions", "forgetting"])
+def test_memory_without_colour(
+    snap_compare: Snap, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert snap(snap_compare, FakeStation(), *SCREENS[name])
 
 
 @pytest.mark.parametrize("name", list(SCREENS))
@@ -204,6 +278,13 @@ DIALOGS = {
     "clear_cache": ("5", "C"),
     "strategies": ("3", "k", "w", "s"),
     "apply": ("3", "k", "w", "minus", "A"),
+    "forget": ("8", "r", "D"),
+    "expunge": ("6", "enter", "X"),
+    "edit_text": ("7", "e", "1"),
+    "edit_procedure": ("6", "t", "t", "t", "enter", "e"),
+    "archive": ("6", "d"),
+    "survivor": ("7", "j", "s"),
+    "run_wanted": ("7", "G", "a"),
 }
 
 

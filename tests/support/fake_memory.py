@@ -505,7 +505,8 @@ def _make_plan(
 ) -> Plan:
     ordered = tuple(decisions)
     pruned = sum(one.prune for one in ordered)
-    digest = hashlib.sha256(repr((ordered, wished, position)).encode()).hexdigest()
+    said = [(one.id, one.prune, one.survivor) for one in ordered]
+    digest = hashlib.sha256(repr((said, position)).encode()).hexdigest()
     return Plan(
         hash=digest,
         space="default",

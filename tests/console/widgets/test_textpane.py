@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from console.widgets.textpane import Flow, lines_of, wrap
+from textual.app import App, ComposeResult
+
+from console.widgets.textpane import Flow, TextPane, lines_of, wrap
 from console.widgets.tone import Cell, Tone
 
 
@@ -61,3 +66,33 @@ def test_a_text_becomes_lines_without_control_characters() -> None:
         "> a   b",
         "> \u241b[31mc",
     ]
+
+
+class Shown(App[None]):
+    """Only a pane, hidden at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pane = TextPane()
+        self.pane.display = False
+
+    def compose(self) -> ComposeResult:
+        yield self.pane
+
+
+@pytest.mark.usefixtures("still")
+def test_a_text_that_came_while_the_pane_was_hidden_scrolls_once_it_is_shown() -> None:
+    async def run() -> None:
+        app = Shown()
+        async with app.run_test(size=(20, 5)) as pilot:
+            app.pane.show([(Cell("word " * 20),)])
+            await pilot.pause()
+            app.pane.display = True
+            await pilot.pause()
+            await pilot.pause()
+            assert app.pane.show_vertical_scrollbar
+            width = app.pane.scrollable_content_region.width - 2
+            pieces = wrap((Cell("word " * 20),), width)
+            assert app.pane.virtual_size.height == len(pieces) > 5
+
+    asyncio.run(run())
