@@ -39,6 +39,7 @@ MOST_LINES = 500
 _LONGEST_NAME = 2_000
 _MOST_COUNT = (1 << 31) - 1
 _MOST_DAYS = LAST_INSTANT // DAY
+_LONGEST_CHAIN = 1_000
 _HEX = frozenset("0123456789abcdef")
 _OWN_ACTIONS = frozenset({"expunged", "linked", "unlinked"})
 """Actions that no step of a state has."""
@@ -132,6 +133,7 @@ def _take_record(core: Core, writing: Writing, space: str, line: RecordLine) -> 
         digest, norm = content_hash(text), norm_hash(text)
     _check_values(record, writing.at)
     _check_counts(line)
+    _check_no_circle(writing, record)
     key = line.key if line.key and writing.keyed(line.key) is None else ""
     _check_name("key", key)
     num = writing.import_record(
@@ -282,6 +284,18 @@ def _check_counts(line: RecordLine) -> None:
         _check_name("model", one.model)
         if not (math.isfinite(one.similarity) and math.isfinite(one.score)):
             raise BadLine("similarity and score must be numbers")
+
+
+def _check_no_circle(writing: Writing, record: Record) -> None:
+    """Raises `BadLine` when what took the record's place would, at the end, be replaced by it."""
+    seen: set[str] = set()
+    todo = record.superseded_by
+    while todo and len(seen) < _LONGEST_CHAIN:
+        if record.id in todo:
+            raise BadLine("it would supersede itself, by way of others")
+        seen.update(todo)
+        following = (id for one in writing.records(todo) for id in one.superseded_by)
+        todo = tuple(dict.fromkeys(id for id in following if id not in seen))
 
 
 _TIMES = ("recorded_at", "state_at", "valid_from", "valid_to", "first_used", "last_used")

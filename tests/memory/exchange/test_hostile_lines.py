@@ -181,3 +181,15 @@ def test_members_of_later_versions_are_ignored(memory: Opened, line: str) -> Non
     value = json.loads(changed(line, mood="good"))
     value["more"] = 1
     assert take(memory, json.dumps(value)).added == 1
+
+
+def test_a_circle_of_successors_is_refused(memory: Opened, line: str) -> None:
+    ids = [new_id(at * 1_000_000, b"0123456789") for at in (1, 2, 3)]
+    circle = zip(ids, (*ids[1:], ids[0]), strict=True)
+    result = take(
+        memory,
+        *(changed(line, id=one, superseded_by=[other]) for one, other in circle),
+        changed(line, id=OTHER_ID, superseded_by=[OTHER_ID]),
+    )
+    assert result.added == 2
+    assert [one.partition(":")[0] for one in result.refused] == ["line 3", "line 4"]
