@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-
 from textual.app import App, ComposeResult
 
 from console.widgets.textpane import Flow, TextPane, lines_of, wrap
