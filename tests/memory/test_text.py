@@ -74,13 +74,13 @@ def test_search_terms_are_few_different_and_can_be_quoted(query: str) -> None:
     assert all(term and not any(c.isspace() or c == '"' for c in term) for term in terms)
 
 
-def test_a_megabyte_of_anything_is_taken() -> None:
+def test_a_hundred_kilobytes_of_anything_are_taken() -> None:
     for content in (
-        "a" * 1_000_000,
-        "a " * 500_000,
-        "\ud800\x00" * 300_000,
-        "._" * 300_000,
-        "日本" * 100_000,
+        "a" * 100_000,
+        "a " * 50_000,
+        "\ud800\x00" * 30_000,
+        "._" * 30_000,
+        "日本" * 10_000,
     ):
         text = MemoryText(content)
         assert len(norm_hash(text)) == 64
