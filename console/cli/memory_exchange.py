@@ -18,6 +18,7 @@ from console.cli.context import run as run_async
 from console.cli.errors import CliError, ExitCode, UsageError
 from console.cli.memory_asking import PERSON, space_of
 from console.cli.output import complain, note
+from console.cli.progress import Progress
 from memory.model import Actor, Origin
 
 if TYPE_CHECKING:
@@ -243,18 +244,23 @@ async def _take(
 ) -> None:
     from memory.errors import FaultCode, MemoryFault
 
-    async with context.memory() as memory:
-        for one in read.found:
-            try:
-                stored = await memory.ask(one.request(space, quarantine=quarantine), IMPORTER)
-            except MemoryFault as fault:
-                if fault.code not in (FaultCode.INVALID, FaultCode.REFUSED):
-                    raise
-                taken.refused.append(f"{one.place}: {fault}")
-                continue
-            taken.added += not stored.repeated
-            taken.repeated += stored.repeated
-            taken.secrets_replaced += stored.redacted
+    bar = Progress()
+    try:
+        async with context.memory() as memory:
+            for done, one in enumerate(read.found):
+                bar.show(done, len(read.found))
+                try:
+                    stored = await memory.ask(one.request(space, quarantine=quarantine), IMPORTER)
+                except MemoryFault as fault:
+                    if fault.code not in (FaultCode.INVALID, FaultCode.REFUSED):
+                        raise
+                    taken.refused.append(f"{one.place}: {fault}")
+                    continue
+                taken.added += not stored.repeated
+                taken.repeated += stored.repeated
+                taken.secrets_replaced += stored.redacted
+    finally:
+        bar.end()
 
 
 async def _take_own(context: Context, file: Path, space: str, taken: Taken) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from typing import TYPE_CHECKING
 
 from console.cli.actions import AddAction
@@ -13,6 +12,7 @@ from console.cli.context import run as run_async
 from console.cli.errors import CliError, ExitCode
 from console.cli.memory_asking import PERSON, ask, document, moment, space_of
 from console.cli.output import note
+from console.cli.progress import Progress
 
 if TYPE_CHECKING:
     from memory.api import IndexStatus, OverviewResult
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.5
 PATIENCE_SECONDS = 60.0
 """Without a single new vector for so long, something is wrong and waiting ends."""
-_BAR_CELLS = 30
 
 
 def configure(action: AddAction) -> None:
@@ -103,15 +102,15 @@ async def _built(context: Context, *, from_scratch: bool) -> IndexStatus:
     from memory.api import GetIndexStatus, Reindex
 
     loop = asyncio.get_running_loop()
-    bar = _Bar()
     async with context.memory() as memory:
         status = await memory.ask(Reindex(from_scratch), PERSON)
         moved, left = loop.time(), _left(status)
-        bar.start(left)
+        whole, bar = left, Progress()
         while _left(status):
             if _left(status) != left:
                 moved, left = loop.time(), _left(status)
-            bar.show(left)
+            whole = max(whole, left)
+            bar.show(whole - left, whole)
             if loop.time() - moved > PATIENCE_SECONDS:
                 bar.end()
                 raise CliError(
@@ -127,33 +126,6 @@ async def _built(context: Context, *, from_scratch: bool) -> IndexStatus:
 def _left(status: IndexStatus) -> int:
     building = status.to_build - status.built if status.building else 0
     return max(status.pending, building, 1 if status.building else 0)
-
-
-class _Bar:
-    """How far it is, on the error output when that is a terminal."""
-
-    def __init__(self) -> None:
-        self._shown = False
-        self._whole = 1
-
-    def start(self, left: int) -> None:
-        self._whole = max(left, 1)
-
-    def show(self, left: int) -> None:
-        if not sys.stderr.isatty():
-            return
-        self._shown = True
-        self._whole = max(self._whole, left)
-        done = self._whole - left
-        full = _BAR_CELLS * done // self._whole
-        bar = "#" * full + "." * (_BAR_CELLS - full)
-        sys.stderr.write(f"\r[{bar}] {done:,} of {self._whole:,}  ")
-        sys.stderr.flush()
-
-    def end(self) -> None:
-        if self._shown:
-            sys.stderr.write("\n")
-            self._shown = False
 
 
 def _verify(_arguments: argparse.Namespace, context: Context) -> int:
