@@ -36,6 +36,8 @@ from memory.vectors.port import IndexFault
 _log = logging.getLogger("mms.memory.index")
 _PAGE = 2_000
 """Vectors read from the store at once."""
+_FOLDER = "chroma"
+"""Of the local store, below the memory's directory."""
 _ENGINE = Actor(Origin.OPERATOR, "mms")
 _SEARCH_MODEL = "search_model"
 """Key of the store: id of the model whose vectors are complete enough to be searched."""
@@ -217,6 +219,8 @@ class SemanticIndex:
         """A record was expunged: no index may keep its vector. What was erased, and what could not be."""
         places: list[str] = []
         problems: list[str] = []
+        with self._store.reading() as reading:
+            models = [model.id for model in reading.models()]
         with self._lock:
             for model in self._models():
                 model.embedder.forget()
@@ -227,7 +231,7 @@ class SemanticIndex:
                     index.delete([num])
                     if isinstance(index, AutoIndex):
                         # Deleting leaves the bytes in its files: they are made anew.
-                        index.erase()
+                        index.erase(models)
                         places.append("Vector store beside the memory: made anew without it.")
                         if self._vectors.index is VectorIndexKind.CHROMA_HTTP:
                             problems.append(
@@ -236,6 +240,11 @@ class SemanticIndex:
                             )
                 except (IndexFault, EmbedderUnavailable) as fault:
                     problems.append(f"The vector store may still hold its vector: {fault}")
+            try:
+                if self._erase_unused():
+                    places.append("Vector store of earlier settings: deleted.")
+            except IndexFault as fault:
+                problems.append(f"An earlier vector store may still hold its vector: {fault}")
         return tuple(places), tuple(problems)
 
     def start_over(self) -> None:
@@ -375,6 +384,16 @@ class SemanticIndex:
                 model.loaded = rows[-1].seq
         return index
 
+    def _erase_unused(self) -> bool:
+        """Delete the folder of a store that settings do not use any more; whether there was one."""
+        if self._vectors.index in (VectorIndexKind.CHROMA, VectorIndexKind.AUTO):
+            return False
+        unused = ChromaIndex(self._directory / _FOLDER)
+        if not unused.may_hold():
+            return False
+        unused.erase()
+        return True
+
     def _new_index(self) -> Index:
         kind = self._vectors.index
         if kind is VectorIndexKind.BRUTE:
@@ -382,7 +401,7 @@ class SemanticIndex:
         if kind is VectorIndexKind.CHROMA_HTTP:
             server = ChromaServer(self._vectors.url, namespace=self._store.identity)
             return AutoIndex(BruteIndex(), ChromaHttpIndex(server), threshold=1)
-        large = ChromaIndex(self._directory / "chroma")
+        large = ChromaIndex(self._directory / _FOLDER)
         threshold = THRESHOLD if kind is VectorIndexKind.AUTO else 1
         return AutoIndex(BruteIndex(), large, threshold)
 

@@ -8,7 +8,7 @@ here. When it is too few, too old, broken or away, the answer comes from memory,
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from memory.vectors.brute import BruteIndex
@@ -130,16 +130,16 @@ class AutoIndex:
             if self._large.may_hold():
                 self._large.drop(model_id)
 
-    def erase(self) -> None:
+    def erase(self, models: Iterable[str] = ()) -> None:
         """Delete the store with every byte of what was deleted before; `maintain` fills a new one.
 
-        Raises `IndexFault` when the store may still have them.
+        ``models``: ids of all whose vectors may be in it. Raises `IndexFault` when it may still have them.
         """
         with self._lock:
             self._start_over()
             self._dirty.update(self._brute.nums().tolist())
             if self._large.may_hold():
-                self._large.erase()
+                self._large.erase(models)
 
     def maintain(self, now: int) -> bool:
         """Do a part of what the store needs; true when more is left to do at once. Never raises.

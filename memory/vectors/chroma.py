@@ -55,7 +55,7 @@ class ChromaIndex(CollectionIndex):
         """Whether there is a folder, of its own or put aside."""
         return self.folder.exists() or bool(quarantined(self.folder))
 
-    def erase(self) -> None:
+    def erase(self, models: Iterable[str] = ()) -> None:
         """Delete the folder and what was put aside, with every byte that was ever in them.
 
         Collections of other models are gone, too. Raises `IndexUnavailable`.

@@ -161,15 +161,15 @@ class CollectionIndex:
         """False when it surely stores nothing, so that it need not be opened to delete something."""
         return True
 
-    def erase(self) -> None:
+    def erase(self, models: Iterable[str] = ()) -> None:
         """Delete all that was ever stored here for this memory, as far as can be done from here.
 
-        Afterwards it is empty. A server keeps deleted bytes in its files until it is vacuumed. Raises
-        `IndexFault`.
+        ``models``: ids of those that may have vectors here from earlier times. Afterwards it is empty. A
+        server keeps deleted bytes in its files until it is vacuumed. Raises `IndexFault`.
         """
         with self._lock:
-            if self._model_id:
-                self.drop(self._model_id)
+            for model_id in sorted({self._model_id, *models} - {""}):
+                self.drop(model_id)
 
     def reset(self, now: int) -> str:
         """Begin anew with an empty collection; returns what was done, for a person. Raises `IndexFault`.

@@ -91,6 +91,8 @@ def settings(
     secrets: SecretPolicy = SecretPolicy.REFUSE,
     embedder: EmbedderKind = EmbedderKind.HASHING,
     index: VectorIndexKind = VectorIndexKind.BRUTE,
+    url: str = "",
+    vectors_url: str = "http://127.0.0.1:8000",
 ) -> MemorySettings:
     """Settings without a model, unless the test wants one."""
     return MemorySettings(
@@ -98,7 +100,8 @@ def settings(
         forgetting=forgetting,
         secrets=secrets,
         embedder=EmbedderSettings(provider=embedder),
-        vectors=VectorSettings(index=index),
+        vectors=VectorSettings(index=index, url=vectors_url),
+        url=url,
     )
 
 
