@@ -5,6 +5,13 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
+
+# The same examples each time, and no limit of time for one: a slow machine is no fault. To look for new
+# examples: MMS_TEST_RANDOM=1 make test
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("random", deadline=None)
+settings.load_profile("random" if os.environ.get("MMS_TEST_RANDOM") else "repeatable")
 
 _OURS = ("MMS_", "MEMTOMEM_STM_", "XDG_", "TEXTUAL")
 
