@@ -28,8 +28,8 @@ MOST_HITS = 100
 LONGEST_QUERY = 8_192
 """Characters; what follows is not searched for."""
 _WORDS_ONLY_ALPHA = 0.0
-_LEAST_COSINE = 0.1
-"""A hit without a common word must be at least so near."""
+_LEAST_SHARE = 0.5
+"""A hit without a common word must be as near as this share of what makes a neighbour by the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,8 @@ def candidates(
     cosines = dict(core.index.nearest(vector, limit, mask))
     missing = [num for num in words if num not in cosines]
     cosines |= core.index.cosines(vector, missing)
-    cosines = {
-        num: cosine for num, cosine in cosines.items() if num in words or cosine >= _LEAST_COSINE
-    }
+    least = _LEAST_SHARE * profile.neighbour_cosine if profile else 0.0
+    cosines = {num: cosine for num, cosine in cosines.items() if num in words or cosine >= least}
     alpha = profile.fusion_alpha if profile else _WORDS_ONLY_ALPHA
     return Found(fuse(words, cosines, alpha), cosines, "", profile.id if profile else "")
 
