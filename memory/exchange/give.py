@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
@@ -28,7 +29,7 @@ from memory.exchange.lines import (
     RunLine,
     write_line,
 )
-from memory.model import PairClass, Record, State
+from memory.model import MemoryText, PairClass, Record, State
 from memory.store.importing import STATE_FIELDS, Dismissed, KeptCredit, KeptOutcome, StateStep
 from memory.store.journal import RECORD
 from memory.store.reading import Reading
@@ -48,6 +49,8 @@ from memory.store.tables import (
 
 PAGE_SIZE = 4_194_304
 """Characters; a page ends behind the line that passes it."""
+MOST_VERSIONS = 262_144
+"""Characters of all texts that a record ever had; of a record with more only the last one is exported."""
 _AT_ONCE = 100
 """Records whose texts are in memory at once."""
 
@@ -228,7 +231,7 @@ class _About:
 
 
 def _path(reading: Reading, record: Record) -> tuple[StateStep, ...]:
-    """How the record came into its state; empty when it is as it was stored, or was erased."""
+    """How the record came to be as it is; empty when it is as it was stored, or was erased."""
     if record.version == 1 or record.state is State.EXPUNGED:
         return ()
     steps: list[StateStep] = []
@@ -237,9 +240,20 @@ def _path(reading: Reading, record: Record) -> tuple[StateStep, ...]:
             continue
         patch = cast("dict[str, Any]", json.loads(entry.patch))
         values = {name: patch[name] for name in STATE_FIELDS if name in patch}
-        if values:
-            steps.append(StateStep(entry.action, values))
-    return tuple(steps) if steps and set(STATE_FIELDS) <= set(steps[0].values) else ()
+        text = reading.text_at(record.id, patch["digest"]) if "digest" in patch else None
+        if values or text is not None:
+            steps.append(StateStep(entry.action, values, text))
+    if not steps or not set(STATE_FIELDS) <= set(steps[0].values):
+        return ()  # the beginning is too long ago
+    texts = [step.text for step in steps if step.text is not None]
+    if len(texts) < 2 or sum(map(_length, texts)) > MOST_VERSIONS:
+        steps = [replace(step, text=None) for step in steps]
+    return tuple(step for step in steps if step.values or step.text is not None)
+
+
+def _length(text: MemoryText) -> int:
+    parts = (text.content, text.summary, *text.steps, *text.preconditions, text.note)
+    return sum(map(len, parts))
 
 
 # What people decided

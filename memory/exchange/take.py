@@ -175,7 +175,7 @@ def _take_record(core: Core, writing: Writing, space: str, line: RecordLine) -> 
             ),
             superseded_by=tuple(dict.fromkeys(record.superseded_by)),
             supersedes=tuple(dict.fromkeys(record.supersedes)),
-            path=_path(line),
+            path=_path(core, line),
             supporters=frozenset(line.supporters),
             credits=tuple({(one.session, one.day): one for one in line.credits}.values()),
             outcomes=tuple(
@@ -198,7 +198,7 @@ def _take_edges(writing: Writing, num: int, line: RecordLine) -> None:
     )
 
 
-def _path(line: RecordLine) -> tuple[StateStep, ...]:
+def _path(core: Core, line: RecordLine) -> tuple[StateStep, ...]:
     """The way into the record's state, if it leads there; a way that does not is left out."""
     record = line.record
     if record.state is State.EXPUNGED or not line.path:
@@ -214,7 +214,23 @@ def _path(line: RecordLine) -> tuple[StateStep, ...]:
     }
     if told != now or set(line.path[0].values) != set(STATE_FIELDS):
         return ()
-    return line.path if all(map(_is_step, line.path)) else ()
+    if not all(map(_is_step, line.path)):
+        return ()
+    texts = [step.text for step in line.path if step.text is not None]
+    if not texts:
+        return line.path
+    if line.path[0].text is None or texts[-1] != record.text:
+        return ()
+    return tuple(
+        step if step.text is None else replace(step, text=_screened(core, step.text))
+        for step in line.path
+    )
+
+
+def _screened(core: Core, text: MemoryText) -> MemoryText:
+    """The text as it may be kept. Raises `MemoryFault`."""
+    check_text(text)
+    return screen(text, core.settings.secrets).text
 
 
 def _is_step(step: StateStep) -> bool:

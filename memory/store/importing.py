@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import insert
 
-from memory.model import Instant, Proposal, Run, State
+from memory.model import Instant, MemoryText, Proposal, Run, State
 from memory.store.changing import RecordWriting
 from memory.store.deciding import DecidedWriting
 from memory.store.journal import DISMISSAL, OUTCOME, RECORD, Json
@@ -23,6 +23,7 @@ from memory.store.tables import (
     supporters,
 )
 from memory.store.values import NewRecord, new_values
+from memory.text import content_hash, norm_hash
 
 IMPORTED = "imported"
 
@@ -36,11 +37,13 @@ _INSERT_RUN_RECORD = insert(run_records)
 
 @dataclass(frozen=True, slots=True)
 class StateStep:
-    """A change of a record's state or validity, as its journal told it."""
+    """A change of a record's state, validity or text, as its journal told it."""
 
     action: str
     values: Mapping[str, str | int | None]
     """New values, of `STATE_FIELDS` only."""
+    text: MemoryText | None = None
+    """The text that it got then; ``None`` in a record that was never edited, and where it stayed."""
 
 
 STATE_FIELDS = ("state", "state_reason", "state_at", "valid_to")
@@ -86,7 +89,10 @@ class ImportedRecord:
     superseded_by: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
     path: tuple[StateStep, ...] = ()
-    """How it came into its state, oldest first; the first step is how it was stored. May be empty."""
+    """How it came into its state, oldest first; the first step is how it was stored. May be empty.
+
+    When steps have texts, the first one has one, and the last of them is the record's.
+    """
     supporters: frozenset[tuple[str, str]] = frozenset()
     """(actor, session)."""
     credits: tuple[KeptCredit, ...] = ()
@@ -104,24 +110,26 @@ class ImportWriting(RecordWriting, DecidedWriting):
         new, id = one.new, one.new.id
         num = self._last_num() + 1
         erased = new.state is State.EXPUNGED
-        digest = (
-            new.content_hash
-            if erased
-            else self._keep_text(id, new.text, new.content_hash, new.norm_hash)
-        )
+        first, *later = one.path or (StateStep(IMPORTED, {}),)
+        digest = new.content_hash if erased else self._version(id, first.text or new.text)
         values = new_values(
             new, id=id, num=num, digest=digest, space=self.space, at=self.at, actor=self.actor
         )
         values |= {"superseded_by": list(one.superseded_by), "supersedes": list(one.supersedes)}
-        first, *later = one.path or (StateStep(IMPORTED, {}),)
         seq = self._journal(IMPORTED, RECORD, id, new.version, {**values, **first.values})
         for step in later:
-            self._journal(step.action, RECORD, id, new.version, step.values)
+            patch = dict(step.values)
+            if step.text is not None:
+                patch["digest"] = values["digest"] = self._version(id, step.text)
+            self._journal(step.action, RECORD, id, new.version, patch)
         self._project(new, values, seq)
         if not erased:
             self._is_to_be_found(num, new.text)
         self._import_counts(one, id)
         return num
+
+    def _version(self, id: str, text: MemoryText) -> str:
+        return self._keep_text(id, text, content_hash(text), norm_hash(text))
 
     def import_proposal(self, proposal: Proposal) -> None:
         """Take a proposal in whatever state."""

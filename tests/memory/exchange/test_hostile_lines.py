@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory.api import Import, ImportResult, Verify
+from memory.api import GetRecord, Import, ImportResult, Verify
 from memory.errors import FaultCode, MemoryFault
 from memory.exchange.lines import LONGEST_LINE
 from memory.ids import new_id
@@ -19,6 +20,12 @@ from tests.memory.opening import PERSON, Opened, opened
 
 SECRET = "ghp_" + "R7kQ2mX9vLp4Zt8WcN3bYs6HdJ1fGa5UeT0o"
 OTHER_ID = new_id(7_000_000, b"0123456789")
+_numbers = itertools.count(1)
+
+
+def another_id() -> str:
+    """An id that was not there before."""
+    return new_id(next(_numbers) * 1_000_000_000, b"0123456789")
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +39,14 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Opened]:
     with opened(tmp_path) as memory:
+        memory.wait(1)
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    """A memory for tests that do not mind what else is in it."""
+    with opened(tmp_path_factory.mktemp("shared")) as memory:
         memory.wait(1)
         yield memory
 
@@ -77,9 +92,10 @@ def take(memory: Opened, *lines: str) -> ImportResult:
     ],
 )
 def test_a_record_that_no_memory_can_hold_is_refused_by_number(
-    memory: Opened, line: str, values: dict[str, Any]
+    shared: Opened, line: str, values: dict[str, Any]
 ) -> None:
-    result = take(memory, "", changed(line, **values), changed(line, id=OTHER_ID))
+    wrong = changed(line, **{"id": another_id(), **values})
+    result = take(shared, "", wrong, changed(line, id=another_id()))
     assert (result.added, result.repeated) == (1, 0)
     assert len(result.refused) == 1
     assert result.refused[0].startswith("line 2: ")
@@ -104,9 +120,9 @@ def test_a_record_that_no_memory_can_hold_is_refused_by_number(
     ids=range(11),
 )
 def test_what_is_no_line_of_an_export_is_refused_by_number(
-    memory: Opened, line: str, text: str
+    shared: Opened, line: str, text: str
 ) -> None:
-    result = take(memory, line, text)
+    result = take(shared, changed(line, id=another_id()), text)
     assert result.added == 1
     assert len(result.refused) == 1
     assert result.refused[0].startswith("line 2: ")
@@ -159,6 +175,38 @@ def test_a_way_that_does_not_lead_to_the_state_is_left_out(
     assert take(memory, json.dumps(value)).added == 1
     (record,) = records_of(memory)
     assert (record.num, record.state) == (1, State.ACTIVE)
+
+
+STORED = {"state": "active", "state_reason": "", "valid_to": None}
+
+
+@pytest.mark.parametrize("last", ["The build takes four minutes.", "Something else."])
+def test_earlier_texts_are_taken_only_if_they_lead_to_the_present_one(
+    memory: Opened, line: str, last: str
+) -> None:
+    value = json.loads(line)
+    at = value["record"]["state_at"]
+    value["path"] = [
+        {"action": "stored", "values": {**STORED, "state_at": at}, "text": {"content": "First."}},
+        {"action": "edited", "values": {}, "text": {"content": last}},
+    ]
+    assert take(memory, json.dumps(value)).added == 1
+    (record,) = records_of(memory)
+    assert record.text.content == "The build takes four minutes."
+    actions = [one.action for one in memory.ask(GetRecord(record.id), PERSON).history]
+    assert actions == (["edited", "imported"] if last == record.text.content else ["imported"])
+
+
+def test_an_earlier_text_with_a_secret_is_refused_as_any_other(memory: Opened, line: str) -> None:
+    value = json.loads(line)
+    text, at = value["record"]["text"], value["record"]["state_at"]
+    value["path"] = [
+        {"action": "stored", "values": {**STORED, "state_at": at}, "text": {"content": SECRET}},
+        {"action": "edited", "values": {}, "text": text},
+    ]
+    (refused,) = take(memory, json.dumps(value)).refused
+    assert "key or token" in refused
+    assert records_of(memory) == []
 
 
 def test_counts_that_are_told_twice_are_taken_once(memory: Opened, line: str) -> None:
