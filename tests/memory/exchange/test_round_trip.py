@@ -92,6 +92,7 @@ def plan_of(memory: Opened, now: Instant) -> Plan:
             position=1,
             now=now,
             archived_lately=reading.archived_since("default", now - DAY),
+            kept_apart=reading.dismissed_pairs("default"),
         )
 
 
