@@ -28,6 +28,8 @@ from memory.upkeep import Asked, Upkeep
 R = TypeVar("R")
 _log = logging.getLogger("mms.memory")
 DATABASE = "memory.sqlite3"
+_LEAVING_WORK = (ask.EditRecord, ask.ExpungeRecord, ask.Import)
+"""What leaves vectors to be made; so does all that had to do without vectors."""
 
 
 class MemoryService:
@@ -112,7 +114,10 @@ class MemoryService:
                 FaultCode.INVALID, f"The memory knows no request {type(request).__name__}."
             )
         try:
-            return cast("R", answer(request, actor, self._clock() if at is None else at))
+            result = answer(request, actor, self._clock() if at is None else at)
+            if isinstance(request, _LEAVING_WORK) or getattr(result, "degraded", ""):
+                self.upkeep.wake()
+            return cast("R", result)
         except MemoryFault:
             raise
         except Exception as error:
