@@ -215,7 +215,6 @@ class ProposalState(Enum):
     STALE = "stale"
     """A record changed since; a new proposal may take its place."""
     WITHDRAWN = "withdrawn"
-    UNDONE = "undone"
 
 
 @dataclass(frozen=True, slots=True)

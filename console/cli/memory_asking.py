@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from console.cli.context import Context, local_zone
 from console.cli.context import run as run_async
 from console.cli.errors import CliError, UsageError
+from console.safe import safe
 from memory.model import Actor, Instant, Origin
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def confirm(question: str, expected: str, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise CliError(f"{question} Nothing was done: no one can be asked here; add --yes.")
-    sys.stderr.write(f"{question}\nType {expected} to go on: ")
+    sys.stderr.write(f"{safe(question)}\nType {expected} to go on: ")
     sys.stderr.flush()
     if sys.stdin.readline().strip() != expected:
         raise CliError("Nothing was done.")

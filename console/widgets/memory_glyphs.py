@@ -43,5 +43,4 @@ PROPOSAL_STATES: dict[ProposalState, Sign] = {
     ProposalState.KEPT_BOTH: Sign("=", "kept both", Tone.ACCENT),
     ProposalState.STALE: Sign("\u25b2", "stale", Tone.WARN),
     ProposalState.WITHDRAWN: Sign("\u2298", "withdrawn", Tone.MUTED),
-    ProposalState.UNDONE: Sign("\u21ba", "undone", Tone.MUTED),
 }

@@ -381,7 +381,8 @@ def _take_run(writing: Writing, space: str, line: RunLine) -> bool:
         return False
     _check_name("actor", run.actor)
     _check_name("plan_hash", run.plan_hash)
-    for count in (run.archived, run.would_have_hit, *(count for _, count in run.by_reason)):
+    counts = [count for _, count in (*run.by_reason, *line.changed)]
+    for count in (run.archived, run.would_have_hit, *counts):
         if not 0 <= count <= _MOST_COUNT:
             raise BadLine("a count must be 0 or more")
     for at in (run.at, run.undone_at):

@@ -319,7 +319,6 @@ class FakeMemory:
             case Decision.UNDO:
                 state = ProposalState.OPEN
                 if one.state is ProposalState.APPLIED:
-                    state = ProposalState.UNDONE
                     self._take_back(one)
         again = state is ProposalState.OPEN
         one = replace(

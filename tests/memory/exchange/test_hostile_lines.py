@@ -6,16 +6,18 @@ import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from memory.api import GetRecord, Import, ImportResult, Verify
 from memory.errors import FaultCode, MemoryFault
 from memory.exchange.lines import LONGEST_LINE
 from memory.ids import new_id
 from memory.model import DAY, State
-from tests.memory.exchange.test_round_trip import exported, records_of
+from tests.memory.exchange.test_round_trip import exported, fill, records_of
 from tests.memory.opening import PERSON, Opened, opened
 
 SECRET = "ghp_" + "R7kQ2mX9vLp4Zt8WcN3bYs6HdJ1fGa5UeT0o"
@@ -241,3 +243,61 @@ def test_a_circle_of_successors_is_refused(memory: Opened, line: str) -> None:
     )
     assert result.added == 2
     assert [one.partition(":")[0] for one in result.refused] == ["line 3", "line 4"]
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(1 << 70), 1 << 70)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=8)
+    | st.sampled_from(["\0", "\ud800", "x" * 3_000, 1e308, -1, 0, OTHER_ID, "expunged", "active"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+
+
+def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a JSON value."""
+    if place:
+        yield place
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value).items()
+    elif isinstance(value, list):
+        members = enumerate(cast("list[Any]", value))
+    else:
+        return
+    for key, one in members:
+        yield from places(one, (*place, key))
+
+
+@pytest.fixture(scope="module")
+def every_line(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """Lines of every kind."""
+    with opened(tmp_path_factory.mktemp("full")) as memory:
+        fill(memory)
+        return [json.loads(line) for line in exported(memory)]
+
+
+@given(st.data())
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_no_value_in_any_place_harms_a_memory(
+    shared: Opened, every_line: list[Any], data: st.DataObject
+) -> None:
+    value = json.loads(json.dumps(data.draw(st.sampled_from(every_line))))
+    for member in value.values():
+        if isinstance(member, dict) and "id" in member:
+            member["id"] = another_id()
+    *way, last = data.draw(st.sampled_from(list(places(value))))
+    inner = value
+    for key in way:
+        inner = inner[key]
+    inner[last] = data.draw(JSON)
+    if "format" in value:  # the whole file is refused, or this line says nothing
+        return
+    result = take(shared, json.dumps(value))
+    assert result.added + result.repeated + len(result.refused) == 1
