@@ -16,6 +16,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memory.api import (
+    AddRecord,
     ArchiveRecord,
     Decide,
     Decision,
@@ -39,7 +40,17 @@ from memory.api import (
 from memory.core import Core
 from memory.errors import FaultCode, MemoryFault
 from memory.exchange import export_page, give
-from memory.model import DAY, Exemptions, ForgettingPolicy, Instant, MemoryText, Plan, Record, State
+from memory.model import (
+    DAY,
+    Exemptions,
+    ForgettingPolicy,
+    Instant,
+    Kind,
+    MemoryText,
+    Plan,
+    Record,
+    State,
+)
 from memory.plan import make_plan
 from memory.store.check import projection
 from tests.memory.opening import AGENT, OTHER, PERSON, Opened, opened
@@ -239,6 +250,20 @@ def test_the_journal_of_the_new_memory_says_that_it_was_imported(
     assert [(one.action, one.actor) for one in detail.history] == [("imported", PERSON.name)]
     assert detail.record.actor == AGENT.name
     assert target.ask(Search("how long does the build take"), PERSON).hits[0].record.id == id
+
+
+def test_what_counts_once_counts_once_in_the_new_memory_too(source: Opened, target: Opened) -> None:
+    stored = AddRecord(Kind.SEMANTIC, MemoryText("The build takes four minutes."), key="once")
+    id = source.ask(stored).record.id
+    how = source.procedure("Release the app", "Tag it.").record
+    with core_of(source).store.writing(AGENT, "default", source.now) as writing:
+        assert writing.credit(id, "helpful")
+    source.ask(RecordOutcome(how.id, True, key="k1"))
+    imported(target, exported(source))
+    again = target.ask(stored)
+    assert (again.repeated, again.record.id, again.record.support) == (True, id, 1)
+    assert target.ask(RecordOutcome(how.id, True, key="k1")).successes == 1
+    assert [_bare(line) for line in exported(target)] == [_bare(line) for line in exported(source)]
 
 
 def test_a_move_into_another_space_of_the_same_memory_is_refused_line_by_line(
