@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from memory.model import (
     DAY,
+    SECOND,
     Edge,
     Exemptions,
     ForgettingDecision,
@@ -59,8 +60,8 @@ class _Judge:
         self._now = now
         self._chosen = frozenset(exemptions.survivors)
         self._exempt = self._chosen.union(exemptions.keep)
-        self._young_from = now - round(policy.min_age_days * DAY)
-        self._superseded_to = now - round(policy.superseded_after_days * DAY)
+        self._young_from = _before(now, policy.min_age_days)
+        self._superseded_to = _before(now, policy.superseded_after_days)
         active = [row for row in scanned if row.state is State.ACTIVE]
         self._own: dict[str, Reason] = {}
         for row in active:
@@ -198,3 +199,8 @@ class _Judge:
             id = one.survivor.id
             one = self._duplicates.get(id)
         return id
+
+
+def _before(now: Instant, days: float) -> Instant:
+    """So many days before the plan's time. No days: any time, also within the plan's own second."""
+    return now - round(days * DAY) if days > 0 else now + SECOND
