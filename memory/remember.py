@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from memory.api import AddRecord, Candidate, Resolve, Stored
-from memory.compare import compare, content_words, is_candidate
+from memory.compare import NEAR_FROM, compare, content_words, is_candidate
 from memory.core import Core, fresh_id, need_record
 from memory.embedding.port import Floats
 from memory.errors import FaultCode, MemoryFault
@@ -40,7 +40,7 @@ from memory.words.contradiction import SHOWN_FROM
 
 MOST_CANDIDATES = 5
 """Contradictions that one store answers with."""
-_LOOKED_AT = 20
+_LOOKED_AT = 10
 """Neighbours of each kind, words and vectors, whose texts are compared."""
 PROPOSAL_DAYS = 90
 _LONGEST_NAME = 200
@@ -151,6 +151,8 @@ def look_around(
         if other is None or _do_not_overlap(other, record):
             continue
         similarity = found.cosines.get(num)
+        if similarity is not None and similarity < NEAR_FROM:
+            continue
         if not is_candidate(content_words(other.text.content), own_words, similarity):
             continue
         evidence = compare(_whole(other), _whole(record), similarity)

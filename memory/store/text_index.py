@@ -31,6 +31,16 @@ from memory.store.tables import records
 
 MOST_TERMS = 64
 """Terms of one search that count."""
+MOST_MATCHES = 1_500
+"""Records that FTS5 ranks for one search, about; each takes 2 microseconds."""
+MOST_SHARE = 0.2
+"""And not more than this part of the index, unless it is small: what most records have tells nothing."""
+FEW = 500
+"""An index of so few records is searched for all terms."""
+_REMEMBERED = 10_000
+"""Terms whose number of records is remembered."""
+_GROWN = 1.2
+"""When the index has grown so much, a term is counted again."""
 
 
 class TextIndex(Protocol):
@@ -68,10 +78,19 @@ class TextIndex(Protocol):
 
 
 class Fts5Index:
-    """FTS5 with Porter stems, without accents. Scores are BM25 over all records."""
+    """FTS5 with Porter stems, without accents. Scores are BM25 over all records.
 
+    The commonest terms of a search are left out when the others find enough: they cost most and tell least.
+    """
+
+    _COUNT = text("SELECT count(*) FROM words WHERE words MATCH :term")
+    _SIZE = text("SELECT coalesce(max(id), 0) FROM words_docsize")
     _INSERT = text("INSERT INTO words (rowid, body) VALUES (:num, :body)")
     _DELETE = text("DELETE FROM words WHERE rowid = :num")
+
+    def __init__(self) -> None:
+        self._counts: dict[str, tuple[int, int]] = {}
+        """By term: how many records have it, and the size of the index when they were counted."""
 
     def create(self, connection: Connection) -> None:
         """Make the virtual table where it does not exist."""
@@ -96,13 +115,41 @@ class Fts5Index:
         limit: int,
     ) -> list[tuple[int, float]]:
         """The best records with any of the terms."""
-        match = " OR ".join(_quoted(term) for term in terms[:MOST_TERMS] if _has_word(term))
-        if not match:
+        asked = [_quoted(term) for term in terms[:MOST_TERMS] if _has_word(term)]
+        if not asked:
             return []
+        match = " OR ".join(self._telling(connection, asked))
         values = {**selection.values(), "match": match, "limit": limit}
         found = connection.execute(_fts5_search(selection.shape), values)
         # BM25 of FTS5 is negative, and better the lower. It is 0 for a word that almost all records have.
         return [(num, max(-score, 1e-9)) for num, score in found]
+
+    def _telling(self, connection: Connection, terms: Sequence[str]) -> list[str]:
+        """The rarest of the quoted terms: as many as match no more than is allowed, but one that is there."""
+        size = int(connection.execute(self._SIZE).scalar_one())
+        if size <= FEW or len(terms) == 1:
+            return list(terms)
+        most = min(MOST_MATCHES, size * MOST_SHARE)
+        counts = {term: self._count(connection, term, size) for term in terms}
+        kept: list[str] = []
+        matches = 0
+        for term in sorted(terms, key=counts.__getitem__):
+            if matches and matches + counts[term] > most:
+                break
+            matches += counts[term]
+            kept.append(term)
+        return kept
+
+    def _count(self, connection: Connection, term: str, size: int) -> int:
+        """About how many records have the term."""
+        known = self._counts.get(term)
+        if known is not None and size <= known[1] * _GROWN:
+            return known[0]
+        count = int(connection.execute(self._COUNT, {"term": term}).scalar_one())
+        if len(self._counts) >= _REMEMBERED:
+            self._counts.clear()
+        self._counts[term] = (count, size)
+        return count
 
     def nums(self, connection: Connection) -> set[int]:
         """The numbers of all indexed records."""
@@ -110,6 +157,7 @@ class Fts5Index:
 
     def scrub(self, connection: Connection) -> None:
         """Write the index anew from its own texts. Some 30 µs per record."""
+        self._counts.clear()
         connection.exec_driver_sql("INSERT INTO words (words) VALUES ('rebuild')")
 
 
