@@ -95,6 +95,8 @@ def run(core: Core, request: RunForgetting, actor: Actor, now: Instant) -> RunRe
     with core.store.writing(actor, request.space, now) as writing:
         plan = _kept(writing, request.plan_hash, request.space, now)
         if not actor.is_operator and core.settings.forgetting is ForgettingBy.OPERATOR:
+            if not request.skip_changed:
+                _need_unchanged(plan, _changed(writing, plan.pruned))
             return RunResult(None, _bare(plan), (), _propose_run(writing, plan, actor, now))
         return run_plan_within(writing, plan.hash, actor, now, skip_changed=request.skip_changed)
 
@@ -112,14 +114,8 @@ def run_plan_within(
         )
     pruned = plan.pruned
     changed = _changed(writing, pruned)
-    if changed and not skip_changed:
-        shown = ", ".join(changed[:5]) + (" …" if len(changed) > 5 else "")
-        raise MemoryFault(
-            FaultCode.STALE,
-            f"{len(changed)} of {len(pruned)} memories of plan {plan.hash[:12]} changed since it was "
-            f"previewed ({shown}); nothing was archived.",
-            "Preview again.",
-        )
+    if not skip_changed:
+        _need_unchanged(plan, changed)
     left_out = frozenset(changed)
     todo = [one for one in pruned if one.id not in left_out]
     run_id = fresh_id(now)
@@ -147,6 +143,18 @@ def run_plan_within(
     writing.add_run(done)
     _close_groups(writing, todo, now)
     return RunResult(done, _bare(plan), changed, "")
+
+
+def _need_unchanged(plan: Plan, changed: Sequence[str]) -> None:
+    """Raises ``STALE`` if ids of the plan's records are in ``changed``."""
+    if changed:
+        shown = ", ".join(changed[:5]) + (" …" if len(changed) > 5 else "")
+        raise MemoryFault(
+            FaultCode.STALE,
+            f"{len(changed)} of {len(plan.pruned)} memories of plan {plan.hash[:12]} changed since it was "
+            f"previewed ({shown}); nothing was archived.",
+            "Preview again.",
+        )
 
 
 def undo_run(core: Core, request: UndoRun, actor: Actor, now: Instant) -> UndoResult:
