@@ -51,6 +51,12 @@ def resolve_within(
         return ResolveResult(keep.id, old.id, "resolved", "")
     check_pair(writing, keep, old)
     before = writing.open_pair((keep.id,), (old.id,))
+    fresh = _new_proposal(keep, old, actor, now)
+    if before is not None and not _says_the_same(writing, before, fresh):
+        # The other one would stay, or would be archived: to agree with that is not to agree with this.
+        fresh = with_changes(fresh, similarity=before.similarity)
+        _close(writing, before, ProposalState.WITHDRAWN, actor, now, "another wish took its place")
+        before = None
     at_once = actor.is_operator or (
         core.settings.approval is Approval.AUTO
         and keep.trust >= old.trust
@@ -58,7 +64,7 @@ def resolve_within(
         and keep.state is State.ACTIVE
     )
     if at_once:
-        proposal = before or _new_proposal(keep, old, actor, now)
+        proposal = before or fresh
         if before is None:
             writing.add_proposal(proposal)
         _supersede(writing, keep, old, proposal.valid_to or keep.valid_from or now, now)
@@ -68,9 +74,14 @@ def resolve_within(
         if not before.agent_verdict:
             writing.change_proposal(before.id, agent_verdict="supersede")
         return ResolveResult(keep.id, old.id, "proposed", before.id)
-    proposal = with_changes(_new_proposal(keep, old, actor, now), agent_verdict="supersede")
-    writing.add_proposal(proposal)
-    return ResolveResult(keep.id, old.id, "proposed", proposal.id)
+    writing.add_proposal(with_changes(fresh, agent_verdict="supersede"))
+    return ResolveResult(keep.id, old.id, "proposed", fresh.id)
+
+
+def _says_the_same(reading: Reading, one: Proposal, other: Proposal) -> bool:
+    """Whether applying the first does what the second asks for, and it can be applied."""
+    same = (one.kind, one.keep, one.replace) == (other.kind, other.keep, other.replace)
+    return same and not _changed(reading, one)
 
 
 def check_pair(reading: Reading, keep: Record, old: Record) -> None:

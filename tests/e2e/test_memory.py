@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from memory import api
-from memory.model import Actor, Origin, ProposalKind, State
+from memory.model import Actor, Origin, ProposalState, State
 from memory.process.client import MemoryClient
 from memory.tools.names import NAMES
 from tests.support.mcp_client import PATIENCE
@@ -108,10 +108,12 @@ async def person_of(station: Station) -> AsyncIterator[MemoryClient]:
         yield memory
 
 
-async def decide(memory: MemoryClient, space: str, kind: ProposalKind) -> api.ProposalView:
-    """The person says yes to the only open decision of that kind."""
-    (waiting,) = (await memory.ask(api.ListProposals(space, kinds=(kind,)), PERSON)).items
-    return await memory.ask(api.Decide(waiting.proposal.id, api.Decision.APPROVE, space), PERSON)
+async def approve(memory: MemoryClient, space: str, asked: dict[str, Any]) -> None:
+    """The person agrees with what an agent asked for."""
+    waiting = (await memory.ask(api.ListProposals(space), PERSON)).items
+    assert asked["proposal_id"] in [one.proposal.id for one in waiting]
+    request = api.Decide(asked["proposal_id"], api.Decision.APPROVE, space)
+    assert (await memory.ask(request, PERSON)).proposal.state is ProposalState.APPLIED
 
 
 async def state(memory: MemoryClient, space: str, id: str) -> State:
@@ -179,7 +181,7 @@ async def test_a_contradiction_is_judged_and_the_old_fact_is_not_found_any_more(
             assert resolved["status"] == "proposed"
             assert {*await host.found("staging database port")} == {OLD, NEW}
             assert (await host.call("overview"))["pending_decisions"] == 1
-            await decide(memory, "facts", ProposalKind.SUPERSEDE)
+            await approve(memory, "facts", resolved)
         else:
             assert resolved["status"] == "resolved"
             assert resolved["kept_id"] == new["id"]
@@ -208,7 +210,7 @@ async def test_the_survivor_of_a_duplicate_is_overridden_before_the_run(shared: 
         resolved = await host.call("resolve_supersession", keep_id=second, supersede_id=first)
         assert resolved["status"] == ("proposed" if shared.by_person else "resolved")
         if shared.by_person:
-            await decide(memory, "doubles", ProposalKind.SUPERSEDE)
+            await approve(memory, "doubles", resolved)
         outdated = await host.fail("forgetting_run", plan_hash=seen["plan_hash"])
         assert "preview" in outdated
         seen = await host.call("forgetting_preview")
@@ -219,7 +221,7 @@ async def test_the_survivor_of_a_duplicate_is_overridden_before_the_run(shared: 
         if shared.by_person:
             assert done["status"] == "proposed"
             assert await state(memory, "doubles", first) is State.SUPERSEDED
-            await decide(memory, "doubles", ProposalKind.RUN)
+            await approve(memory, "doubles", done)
         else:
             assert (done["status"], done["pruned"]) == ("executed", 1)
         assert await state(memory, "doubles", first) is State.ARCHIVED
@@ -231,22 +233,22 @@ async def test_a_procedure_without_outcomes_is_tried_and_its_outcomes_change_the
     shared: Shared,
 ) -> None:
     async with host_of(shared.station, "--space", "ways") as host:
-        ways = ("Deploy the site by hand", "Deploy the site by script")
+        ways, task = ("Deploy the site by hand", "Deploy the site by script"), "Deploy the site"
         hand, script = [
             (await host.call("store_procedural", content=way, steps=["begin", "end"]))["record"][
                 "id"
             ]
             for way in ways
         ]
-        untried = (await host.call("best_procedures", task=ways[0]))["results"]
-        assert [one["record"]["id"] for one in untried] == [hand, script]
+        untried = (await host.call("best_procedures", task=task))["results"]
+        assert {one["record"]["id"] for one in untried} == {hand, script}
         assert all(one["explore"] and one["wilson_score"] == 0 for one in untried)
         for _ in range(4):
             await host.call("record_outcome", record_id=hand, success=False)
             reported = await host.call("record_outcome", record_id=script, success=True)
         assert (reported["record"]["success_count"], reported["record"]["failure_count"]) == (4, 0)
         assert reported["record"]["wilson_score"] > 0.4
-        ranked = (await host.call("best_procedures", task=ways[0]))["results"]
+        ranked = (await host.call("best_procedures", task=task))["results"]
         assert [one["record"]["id"] for one in ranked] == [script, hand]
         assert ranked[0]["combined_score"] > ranked[1]["combined_score"]
 
