@@ -205,6 +205,7 @@ class _Reader:
         self.clause = 0
         self.verb_at = -1
         self.labelled = False
+        self.label_end = -1
         self.previous = ""
         self.started = False
         self.shouting = False
@@ -241,7 +242,7 @@ class _Reader:
 
     def _mark(self, mark: str) -> None:
         if mark == ":" and self.verb_at < 0 and 0 < len(self.tokens) <= 6:
-            self.verb_at = len(self.tokens)
+            self.verb_at = self.label_end = len(self.tokens)
             self.labelled = True
         self.clause += 1
         self.previous = mark
@@ -305,7 +306,7 @@ class _Reader:
     def _word(self, chunk: str, low: str, following: str) -> None:
         lexical = _lexical(low)
         if lexical.plain:
-            if self.verb_at < 0 and low.endswith(("s", "ed")):
+            if self._seeks_verb() and low.endswith(("s", "ed")):
                 self._verb(low, following.casefold())
             self._content(chunk, low, lexical)
         elif not self._measure(chunk, low, following.casefold()):
@@ -364,7 +365,7 @@ class _Reader:
 
     def _verb(self, low: str, following: str) -> None:
         """Note where the main verb is, if ``low`` is it."""
-        if self.verb_at >= 0 or self.previous in SUBORDINATORS or not self.started:
+        if not self._seeks_verb() or self.previous in SUBORDINATORS or not self.started:
             return
         if low in VERBS:
             verb = low not in NOUNS_TOO or following in _FUNCTION or following[:1].isdigit()
@@ -377,6 +378,11 @@ class _Reader:
             )
         if verb and self.tokens:
             self.verb_at = len(self.tokens)
+            self.labelled = False
+
+    def _seeks_verb(self) -> bool:
+        """Whether the main verb is still to come; behind a label there may be a whole statement."""
+        return self.verb_at < 0 or (self.verb_at == self.label_end < len(self.tokens))
 
     def _pronoun(self, low: str, following: str) -> bool:
         """Whether a number word has another sense here."""

@@ -254,3 +254,11 @@ def test_a_candidate_shares_words_and_is_near() -> None:
     assert not is_candidate(older, other, 0.7)
     assert is_candidate(older, other, 0.95)
     assert not is_candidate(frozenset(), newer, None)
+
+
+def test_behind_a_label_a_statement_has_a_subject_of_its_own() -> None:
+    note = "Note from the inspection: the {} is painted red."
+    assert not compare(note.format("river kiln"), note.format("castle tram"), 0.9).contradicts
+    assert compare("Backup port: 80", "Backup port: 90", 0.9).contradicts
+    older, newer = "Note: the river kiln weighs 300 kg.", "Note: the river kiln weighs 450 kg."
+    assert compare(older, newer, 0.95).contradicts
