@@ -32,6 +32,7 @@ from console.safe import safe, safe_line
 from console.screens.base import MainScreen
 from console.state import SAVINGS_DAYS, ConsoleState, News, SavingsTaken
 from console.station import Station, StationUnavailable
+from memory.model import DEFAULT_SPACE
 from proxy.commands import Command, CommandResult, ReconnectUpstream
 from proxy.events import SettingsApplied, StationStopping
 from proxy.model import CallRecord
@@ -157,7 +158,9 @@ class ConsoleApp(App[QuitChoice]):
         settings: ConsoleSettings | None = None,
         connect_hint: str = "mms connect --print claude-code",
         log_file: Path | None = None,
+        memory_space: str = DEFAULT_SPACE,
     ) -> None:
+        """``memory_space``: what the memory's screens show at first."""
         super().__init__()
         self.station = station
         self.first_steps = first_steps
@@ -173,7 +176,7 @@ class ConsoleApp(App[QuitChoice]):
         self._paint_due = False
         self._painted_at = 0.0
         self.following = Following(station, clock, self._heard)
-        self.memory = MemoryDesk(self)
+        self.memory = MemoryDesk(self, memory_space)
         self.wanted_upstream: str | None = None
         """The Upstreams screen puts its cursor there and clears this."""
         self.wanted_filter: str | None = None

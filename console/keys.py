@@ -279,6 +279,7 @@ REGISTRY: tuple[Action, ...] = (
     Action("memory.undo", "u", "undo", "Undo", "take your last change back", MEMORY, 56),
     Action("memory.copy", "y", "copy", "Copy", "copy the text", MEMORY, 41),
     Action("memory.copy_id", "c", "copy_id", "Copy id", "copy the id", MEMORY, 40),
+    Action("memory.space", "S", "space", "Space", "look at another project's memory", MEMORY, 47),
     Action("memory.reload", "r", "reload", "Reload", "ask the memory again", MEMORY, 39),
     Action("record.edit", "e", "edit", "Edit", "change the text", RECORD, 75),
     Action("record.pin", "P", "pin", "Pin", "never forget it, and back", RECORD, 70),

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from memory.api import GetOverview, OverviewResult, PositionResult, Request
+from console.stations.memory_space import SpaceMemory
+from memory.api import GetOverview, MemoryPort, OverviewResult, PositionResult, Request
 from memory.errors import MemoryFault
 from memory.model import Actor, Origin, Record
 
@@ -36,8 +37,10 @@ class Undo:
 class MemoryDesk:
     """See the module's text. One per console; ``overview`` and ``fault`` are what was heard last."""
 
-    def __init__(self, app: ConsoleApp) -> None:
+    def __init__(self, app: ConsoleApp, space: str) -> None:
         self._app = app
+        self.space = space
+        """Where requests go that name no space: all of the screens'."""
         self._asked_at: float | None = None
         self.overview: OverviewResult | None = None
         self.fault: MemoryFault | None = None
@@ -45,6 +48,16 @@ class MemoryDesk:
         self.waiting = 0
         """Open proposals, for the navigation."""
         self.undo: Undo | None = None
+
+    def change_space(self, space: str) -> None:
+        """Look at another space; what is known of the one before is forgotten."""
+        self.space = space
+        self.overview, self.fault, self.undo, self.waiting = None, None, None, 0
+        self.refresh()
+
+    @property
+    def _memory(self) -> MemoryPort:
+        return SpaceMemory(self._app.station.memory, self.space)
 
     def ask(
         self,
@@ -58,7 +71,7 @@ class MemoryDesk:
 
         async def work() -> None:
             try:
-                value = await self._app.station.memory.ask(request, PERSON)
+                value = await self._memory.ask(request, PERSON)
             except MemoryFault as fault:
                 failed(fault)
                 return
@@ -76,7 +89,7 @@ class MemoryDesk:
 
         async def work() -> None:
             try:
-                value = await self._app.station.memory.ask(request, PERSON)
+                value = await self._memory.ask(request, PERSON)
             except MemoryFault as fault:
                 self._app.say(fault_words(fault), bad=True)
                 if failed is not None:

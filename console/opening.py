@@ -18,7 +18,6 @@ from console.beginnings import Beginnings
 from console.launching import own_command
 from console.stations.lasting import LastingStation
 from console.stations.local import LocalStation
-from console.stations.memory_space import SpaceMemory
 from console.wiring import EngineThread, log_to_file, make_engine
 from memory.process.client import MemoryClient
 from proxy.lock import StationRunning, holder
@@ -60,11 +59,11 @@ def _on_own_engine(thread: EngineThread, paths: Paths, environ: Mapping[str, str
     engine = thread.engine
     steps = Beginnings(paths.config_file, environ)
     memory = MemoryClient(paths, environ)
-    space = SpaceMemory(memory, engine.store.current.memory.space)
     app = ConsoleApp(
-        LocalStation(engine.service, thread.loop, space),
+        LocalStation(engine.service, thread.loop, memory),
         first_steps=steps,
         settings=engine.store.current.console,
+        memory_space=engine.store.current.memory.space,
         log_file=paths.log_file.with_name("console.log"),
     )
     steps.leave = app.leave_for_demo
@@ -88,12 +87,13 @@ def _on_own_engine(thread: EngineThread, paths: Paths, environ: Mapping[str, str
 async def _attached(paths: Paths, environ: Mapping[str, str]) -> Opened:
     loaded = load_settings(paths, environ, project_directory=None)
     memory = MemoryClient(paths, environ)
-    station = LastingStation(paths.socket, SpaceMemory(memory, loaded.settings.memory.space))
+    station = LastingStation(paths.socket, memory)
     steps = Beginnings(paths.config_file, environ)
     app = ConsoleApp(
         station,
         first_steps=steps,
         settings=loaded.settings.console,
+        memory_space=loaded.settings.memory.space,
         log_file=paths.log_file.with_name("console.log"),
     )
     steps.leave = app.leave_for_demo

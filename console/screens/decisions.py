@@ -74,6 +74,7 @@ class DecisionsScreen(MainScreen):
         self._pane = TextPane(id="decision-text")
         self._filter = FilterBar("words of the texts", id="filter")
         self._queue = DecisionQueue()
+        self._space = ""
         self._keep: dict[str, str] = {}
         """Proposal to the record that shall stay instead of the proposed one."""
         self._position: PositionResult | None = None
@@ -223,8 +224,14 @@ class DecisionsScreen(MainScreen):
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
-        if self._queue.views is not None:
+        space = self.console.memory.space
+        if space != self._space and self._space:
+            self._queue.start_anew()
+            self._keep.clear()
             self._reload()
+        elif self._queue.views is not None:
+            self._reload()
+        self._space = space
 
     def go_back(self) -> bool:
         if self.has_class("-reading"):

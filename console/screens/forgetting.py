@@ -84,6 +84,7 @@ class ForgettingScreen(MainScreen):
         self._summary = TextPane(id="plan-summary")
         self._summary.can_focus = False
         self._pane = TextPane(id="forgetting-text")
+        self._space = ""
         self._plan: PlanView | None = None
         self._items: tuple[DecisionView, ...] = ()
         self._rows: list[PlanRow] = []
@@ -106,6 +107,15 @@ class ForgettingScreen(MainScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self._load()
+
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        space = self.console.memory.space
+        if space != self._space and self._space:
+            self._drop_plan()
+            self._wished, self._reason, self._fault = Exemptions(), None, None
+            self._load()
+        self._space = space
 
     # -- asking -------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from console.memory_desk import fault_words
 from console.safe import safe_line
 from console.screens import memory_deeds as deeds
 from console.screens.base import MainScreen, entitle
+from console.screens.dialogs import Choice, ChoiceDialog
 from console.screens.memory_text import (
     fault_lines,
     hit_lines,
@@ -32,7 +33,7 @@ from console.widgets.tone import Cell, Tone
 from console.widgets.typing_bars import FilterBar
 from memory.api import ListRecords, Order, RecordPage, Search, SearchResult
 from memory.errors import MemoryFault
-from memory.model import Hit, Kind, Record, State
+from memory.model import DEFAULT_SPACE, Hit, Kind, Record, State
 
 COLUMNS = (
     Column("", 1),
@@ -45,6 +46,7 @@ AGENT_TOP = 5
 """So many hits an agent gets when it does not say how many."""
 SEARCH_TOP = 25
 PAGE = 50
+_MOST_SPACES = 15
 KINDS: tuple[tuple[Kind, ...], ...] = ((), *((kind,) for kind in Kind))
 STATES: tuple[tuple[State, ...], ...] = (*((state,) for state in State), tuple(State))
 ORDERS = (Order.NEWEST, Order.OLDEST, Order.CHANGED)
@@ -196,7 +198,9 @@ class MemoryScreen(MainScreen):
             where = f"active and {where}"
         search = f"  /{self._query}" if self._query else ""
         stale = "  (stale)" if self._fault is not None and self._rows is not None else ""
-        return f"{what}, {where}{order}{number}{search}{stale}"
+        space = self.console.memory.space
+        first = "" if space == DEFAULT_SPACE else f"{safe_line(space, 24)}: "
+        return f"{first}{what}, {where}{order}{number}{search}{stale}"
 
     def _below(self) -> str:
         found = self._found
@@ -275,6 +279,7 @@ class MemoryScreen(MainScreen):
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
+        self.console.memory.want_overview()
         if self._rows is not None:
             self._ask()  # it may have been changed on its own page
 
@@ -332,6 +337,35 @@ class MemoryScreen(MainScreen):
         """The next order."""
         self._order = (self._order + 1) % len(ORDERS)
         self._again()
+
+    def action_space(self) -> None:
+        """Choose a space."""
+        desk = self.console.memory
+        spaces = desk.overview.spaces if desk.overview is not None else ()
+        others = [space for space in spaces if space != desk.space]
+        if not others:
+            self.console.say(
+                f"There is only the space {desk.space}. "
+                "A host gets one of its own by mms connect --space NAME."
+            )
+            return
+
+        def chosen(space: str | None) -> None:
+            if space is not None and space != desk.space:
+                desk.change_space(space)
+                self._again()
+
+        offered = [*others[:_MOST_SPACES], desk.space]
+        choices = [
+            Choice(space, str(number) if number < 10 else "", space)
+            for number, space in enumerate(offered, 1)
+        ]
+        self.console.push_screen(
+            ChoiceDialog(
+                "Memory spaces", "Spaces share nothing. Which one do you want to see?", choices
+            ),
+            chosen,
+        )
 
     def action_more(self) -> None:
         """The next page."""

@@ -96,6 +96,7 @@ class FakeMemory:
         self.outcomes: tuple[Outcome, ...] = made(sample.OUTCOMES)
         self.runs: list[Run] = list(made(sample.RUNS))
         """Newest first."""
+        self.spaces: tuple[str, ...] = ("default",)
         self.archived_by: dict[str, tuple[str, ...]] = {}
         self.journal: list[JournalEntry] = list(made(sample.JOURNAL))
         """Oldest first."""
@@ -191,7 +192,7 @@ class FakeMemory:
             approval="operator",
             forgetting="agent",
             bytes_on_disk=1_912_832,
-            spaces=("default",),
+            spaces=self.spaces,
         )
 
     def _list(self, request: ListRecords) -> RecordPage:

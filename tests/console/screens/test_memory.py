@@ -27,7 +27,9 @@ from memory.api import (
     EditRecord,
     ExpungeRecord,
     GetOverview,
+    GetPlan,
     IndexStatus,
+    ListProposals,
     ListRecords,
     Order,
     RestoreRecord,
@@ -401,5 +403,30 @@ def test_the_overview_panel_leads_to_what_waits_or_to_the_memory() -> None:
             app.memory.waiting = 0
             await press(pilot, "1", "enter")
             assert app.current_mode == "memory"
+
+    asyncio.run(run())
+
+
+@still
+def test_another_space_can_be_looked_at_and_all_screens_follow() -> None:
+    station = FakeStation()
+    memory = station.memory
+
+    async def run() -> None:
+        app = console(station)
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            await settle(pilot)
+            await press(pilot, "7", "6", "S")
+            assert "There is only the space default." in picture(app)
+            memory.spaces = ("default", "website")
+            app.memory.refresh()
+            await settle(pilot)
+            await press(pilot, "S", "1")
+            assert "website: all kinds" in picture(app)
+            assert memory.requests(ListRecords)[-1].space == "website"
+            await press(pilot, "7")
+            assert memory.requests(ListProposals)[-1].space == "website"
+            await press(pilot, "8")
+            assert memory.requests(GetPlan)[-1].space == "website"
 
     asyncio.run(run())
