@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Coroutine, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,7 +74,7 @@ class Host:
 
 
 @asynccontextmanager
-async def host_of(station: Station, *arguments: str) -> AsyncIterator[Host]:
+async def host_of(station: Station, *arguments: str) -> AsyncGenerator[Host]:
     """A host that has started ``mms connect``."""
     from mcp import ClientSession, StdioServerParameters
     from mcp.client.stdio import stdio_client
@@ -102,7 +102,7 @@ async def host_of(station: Station, *arguments: str) -> AsyncIterator[Host]:
 
 
 @asynccontextmanager
-async def person_of(station: Station) -> AsyncIterator[MemoryClient]:
+async def person_of(station: Station) -> AsyncGenerator[MemoryClient]:
     """The person's way to the memory."""
     async with MemoryClient(station.paths, station.environment) as memory:
         yield memory
@@ -129,7 +129,7 @@ async def process_of(memory: MemoryClient) -> int:
 
 
 @contextmanager
-def stopped(process: int) -> Iterator[None]:
+def stopped(process: int) -> Generator[None]:
     """Let a process stand still; it goes on afterwards if it lives."""
     os.kill(process, signal.SIGSTOP)
     try:
@@ -245,7 +245,9 @@ async def test_a_procedure_without_outcomes_is_tried_and_its_outcomes_change_the
         assert all(one["explore"] and one["wilson_score"] == 0 for one in untried)
         for _ in range(4):
             await host.call("record_outcome", record_id=hand, success=False)
-            reported = await host.call("record_outcome", record_id=script, success=True)
+        for _ in range(3):
+            await host.call("record_outcome", record_id=script, success=True)
+        reported = await host.call("record_outcome", record_id=script, success=True)
         assert (reported["record"]["success_count"], reported["record"]["failure_count"]) == (4, 0)
         assert reported["record"]["wilson_score"] > 0.4
         ranked = (await host.call("best_procedures", task=task))["results"]

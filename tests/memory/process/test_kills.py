@@ -153,6 +153,7 @@ async def test_what_was_acknowledged_is_there_after_every_kill(tmp_path: Path, i
     paths, environ = settled_on(tmp_path, index)
     chosen, texts = random.Random(20), sentences(21)
     everything: dict[str, str] = {}
+    last = 0
     for _ in range(ROUNDS):
         async with MemoryClient(paths, environ) as client:
             acknowledged = await write_until_killed(client, texts, chosen)
@@ -160,8 +161,7 @@ async def test_what_was_acknowledged_is_there_after_every_kill(tmp_path: Path, i
             assert not everything.keys() & acknowledged.keys()
             everything |= acknowledged
             await assert_kept(client, acknowledged)
-            last = client.process
-            assert last is not None
+            last = process_of(client)
     await until(lambda: not is_running(last))
     assert_indexes_agree(paths, environ, everything)
     log = (paths.memory_directory / "memory.log").read_text("utf-8")
@@ -220,8 +220,7 @@ async def test_a_torn_chroma_folder_is_put_aside_and_filled_again_while_searches
     async with MemoryClient(paths, environ) as client:
         stored = await asyncio.gather(*(client.ask(remember(text), AGENT) for text in texts))
         await client.ask(api.Search(texts[0]), AGENT)
-        last = client.process
-        assert last is not None
+        last = process_of(client)
         await until((folder / "chroma.sqlite3").exists)
     await until(lambda: not is_running(last))
     for file in sorted(folder.rglob("*")):
@@ -239,10 +238,16 @@ async def test_a_torn_chroma_folder_is_put_aside_and_filled_again_while_searches
                 assert found.degraded == ""
                 assert found.hits[0].record.text.content == text
             status = await client.ask(api.GetIndexStatus(), AGENT)
-        last = client.process
+        last = process_of(client)
     await until(lambda: not is_running(last))
     assert len(aside(paths)) == 1
     assert_indexes_agree(paths, environ, {one.record.id: one.record.text.content for one in stored})
+
+
+def process_of(client: MemoryClient) -> int:
+    """Process id of the memory."""
+    assert client.process is not None
+    return client.process
 
 
 def aside(paths: Paths) -> list[Path]:
