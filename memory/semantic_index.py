@@ -89,6 +89,9 @@ class SemanticIndex:
         self._wanted = self._make(embedder)
         self._searched: _Model | None = None
         self._index_problem = ""
+        self._has_erased = False
+        """A record was expunged in this process. Chroma's library writes memory that it never set into its
+        files, and that may be what an erased vector left there: only another process makes new ones."""
         self._used_at = time.monotonic()
         self._remembered = False
         """The store knows which model is searched; until then every new vector is a reason to tell it."""
@@ -230,9 +233,9 @@ class SemanticIndex:
                     index = self._loaded(model)
                     index.delete([num])
                     if isinstance(index, AutoIndex):
-                        # Deleting leaves the bytes in its files: they are made anew.
+                        # Deleting leaves the bytes in its files, so these go, too.
                         index.erase(models)
-                        places.append("Vector store beside the memory: made anew without it.")
+                        places.append("Vector store beside the memory: deleted, to be made anew.")
                         if self._vectors.index is VectorIndexKind.CHROMA_HTTP:
                             problems.append(
                                 f"The Chroma server at {self._vectors.url} may keep the bytes in its files "
@@ -240,6 +243,10 @@ class SemanticIndex:
                             )
                 except (IndexFault, EmbedderUnavailable) as fault:
                     problems.append(f"The vector store may still hold its vector: {fault}")
+            if self._uses_folder():
+                self._has_erased = True
+                for model in self._models():
+                    self._drop_index(model)
             try:
                 if self._erase_unused():
                     places.append("Vector store of earlier settings: deleted.")
@@ -384,10 +391,12 @@ class SemanticIndex:
                 model.loaded = rows[-1].seq
         return index
 
+    def _uses_folder(self) -> bool:
+        """Settings want a local store, at least for many vectors."""
+        return self._vectors.index in (VectorIndexKind.CHROMA, VectorIndexKind.AUTO)
+
     def _erase_unused(self) -> bool:
-        """Delete the folder of a store that settings do not use any more; whether there was one."""
-        if self._vectors.index in (VectorIndexKind.CHROMA, VectorIndexKind.AUTO):
-            return False
+        """Delete the folder of a store that no index has open any more; whether there was one."""
         unused = ChromaIndex(self._directory / _FOLDER)
         if not unused.may_hold():
             return False
@@ -396,7 +405,7 @@ class SemanticIndex:
 
     def _new_index(self) -> Index:
         kind = self._vectors.index
-        if kind is VectorIndexKind.BRUTE:
+        if kind is VectorIndexKind.BRUTE or (self._has_erased and self._uses_folder()):
             return BruteIndex()
         if kind is VectorIndexKind.CHROMA_HTTP:
             server = ChromaServer(self._vectors.url, namespace=self._store.identity)

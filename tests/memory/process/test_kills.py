@@ -25,6 +25,7 @@ from memory.model import Actor, Kind, MemoryText, Origin
 from memory.process.client import MemoryClient
 from memory.service import MemoryService
 from memory.vectors.auto import AutoIndex, Large
+from tests.memory.erasure import files_with, vector_bytes
 from tests.memory.process.processes import (
     AGENT,
     PATIENCE,
@@ -242,6 +243,33 @@ async def test_a_torn_chroma_folder_is_put_aside_and_filled_again_while_searches
     await until(lambda: not is_running(last))
     assert len(aside(paths)) == 1
     assert_indexes_agree(paths, environ, {one.record.id: one.record.text.content for one in stored})
+
+
+@pytest.mark.anyio
+async def test_the_next_process_makes_a_folder_without_what_was_erased(tmp_path: Path) -> None:
+    paths, environ = settled_on(tmp_path, "chroma")
+    folder = paths.memory_directory / "chroma"
+    made = sentences(6)
+    texts = [next(made) for _ in range(12)]
+    async with MemoryClient(paths, environ) as client:
+        stored = await asyncio.gather(*(client.ask(remember(text), AGENT) for text in texts))
+        await client.ask(api.Search(texts[0]), AGENT)
+        await until((folder / "chroma.sqlite3").exists)
+        erased = stored[3].record
+        receipt = await client.ask(api.ExpungeRecord(erased.id, "asked to"), PERSON)
+        assert receipt.problems == ()
+        assert not folder.exists()
+        assert await client.ask(api.Search(texts[0], top_k=1), AGENT)
+        last = process_of(client)
+    await until(lambda: not is_running(last))
+    assert not folder.exists(), "what was in that process's memory gets into no file"
+    async with MemoryClient(paths, environ) as client:
+        await client.ask(api.Search(texts[0]), AGENT)
+        kept = vector_bytes(stored[0].record)
+        await until(lambda: bool(files_with(folder, kept)))
+        last = process_of(client)
+    await until(lambda: not is_running(last))
+    assert files_with(paths.memory_directory, vector_bytes(erased)) == []
 
 
 def process_of(client: MemoryClient) -> int:
