@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +36,10 @@ def vector_bytes(stored: Record) -> list[bytes]:
 
 def files_with(folder: Path, needles: list[bytes]) -> list[str]:
     """Files below the folder that hold any of these bytes."""
-    return [
-        f"{file.relative_to(folder)}"
-        for file in sorted(folder.rglob("*"))
-        if file.is_file() and any(needle in file.read_bytes() for needle in needles)
-    ]
+    found: list[str] = []
+    for file in sorted(folder.rglob("*")):
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError):  # a journal comes and goes
+            content = file.read_bytes()
+            if any(needle in content for needle in needles):
+                found.append(str(file.relative_to(folder)))
+    return found
