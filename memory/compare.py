@@ -33,6 +33,7 @@ SHARED_FROM = 0.34
 _SENTENCE_END = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])[\"'\u201d\u2019)\]]{0,2}\s+|\n+|;\s+")
 
 
+@lru_cache(maxsize=2048)
 def content_words(text: str) -> frozenset[str]:
     """The keys of the words and values of ``text``, for `is_candidate`."""
     return frozenset(token.key for one in _sentences(text) for token in read_sentence(one).tokens)
@@ -60,9 +61,14 @@ def compare(older: str, newer: str, similarity: float | None = None) -> PairEvid
     scores a little and never makes a duplicate by itself. The score of a duplicate or detail is the share of
     words that agree.
     """
-    normal = _normal(older)
-    if normal and normal == _normal(newer):
+    normal = norm_words(older)
+    if normal and normal == norm_words(newer):
         return PairEvidence(PairClass.IDENTICAL, 1.0)
+    return compare_different(older, newer, similarity)
+
+
+def compare_different(older: str, newer: str, similarity: float | None = None) -> PairEvidence:
+    """`compare` for texts whose `memory.text.norm_hash` is known to differ: they are not identical."""
     olders, newers = _sentences(older), _sentences(newer)
     if not olders or not newers:
         return PairEvidence(PairClass.UNRELATED, 0.0)
@@ -72,10 +78,7 @@ def compare(older: str, newer: str, similarity: float | None = None) -> PairEvid
     return _agreement(_whole(olders), _whole(newers), similarity)
 
 
-_normal = lru_cache(maxsize=512)(norm_words)
-
-
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def _sentences(text: str) -> tuple[str, ...]:
     return tuple(part for part in map(str.strip, _SENTENCE_END.split(text)) if part)
 

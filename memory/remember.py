@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from memory.api import AddRecord, Candidate, Resolve, Stored
-from memory.compare import NEAR_FROM, compare, content_words, is_candidate
+from memory.compare import NEAR_FROM, compare_different, content_words, is_candidate
 from memory.core import Core, fresh_id, need_record
 from memory.embedding.port import Floats
 from memory.errors import FaultCode, MemoryFault
@@ -42,7 +42,7 @@ MOST_CANDIDATES = 5
 """Contradictions that one store answers with."""
 _LOOKED_AT = 10
 """Neighbours of each kind, words and vectors, whose texts are compared."""
-PROPOSAL_DAYS = 90
+_SAME = PairEvidence(PairClass.IDENTICAL, 1.0)
 _LONGEST_NAME = 200
 _MOST_RELATED = 50
 
@@ -89,16 +89,16 @@ def add(core: Core, request: AddRecord, actor: Actor, now: Instant) -> Stored:
                 key=request.key,
             )
         )
-        model = ""
+        model, seq = "", 0
         if question.vector is not None:
             model = core.index.wanted_profile().id
-            writing.put_vectors(model, [(record.num, digest, encoded(question.vector))])
+            seq = writing.put_first_vector(model, record.num, encoded(question.vector))
         if quarantined:
             _ask_for_review(writing, record, actor, now)
             contradictions, duplicates = (), ()
         else:
             contradictions, duplicates = look_around(
-                core, writing, record, question.vector, model, now
+                core, writing, record, question.vector, model, now, fresh=True
             )
         if request.supersedes is not None:
             resolve_within(
@@ -108,11 +108,11 @@ def add(core: Core, request: AddRecord, actor: Actor, now: Instant) -> Stored:
                 actor,
                 now,
             )
-        stored = writing.record(record.id) or record
-    if model:
-        core.index.vectors_came()
+            record = writing.record(record.id) or record
+    if question.vector is not None:
+        core.index.vector_came(model, record.num, question.vector, seq)
     return Stored(
-        stored,
+        record,
         repeated=False,
         contradictions=contradictions,
         duplicates=duplicates,
@@ -128,11 +128,13 @@ def look_around(
     vector: Floats | None,
     model: str,
     now: Instant,
+    *,
+    fresh: bool = False,
 ) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
     """What the record contradicts and what it repeats; keeps edges and files proposals.
 
     May be called again for the same record once it has its vector: what was found before, or dismissed,
-    is not filed again.
+    is not filed again. ``fresh``: the record was stored in this very transaction.
     """
     if record.kind is Kind.EPISODIC:
         return (), ()  # what happened is history: two episodes never exclude each other
@@ -155,7 +157,10 @@ def look_around(
             continue
         if not is_candidate(content_words(other.text.content), own_words, similarity):
             continue
-        evidence = compare(_whole(other), _whole(record), similarity)
+        if other.norm_hash == record.norm_hash:
+            evidence = _SAME
+        else:
+            evidence = compare_different(_whole(other), _whole(record), similarity)
         if evidence.klass is PairClass.UNRELATED:
             continue
         older, newer = sorted((other.num, record.num))
@@ -169,7 +174,7 @@ def look_around(
             and not writing.dismissed(other.id, record.id)
         ):
             contradictions.append(candidate)
-    writing.put_edges(edges)
+    writing.put_edges(edges, first=fresh)
     contradictions.sort(key=lambda one: (-one.evidence.score, one.record.id))
     duplicates.sort(key=lambda one: (-one.similarity, one.record.id))
     shown = tuple(

@@ -93,6 +93,8 @@ class SemanticIndex:
         """A record was expunged in this process. Chroma's library writes memory that it never set into its
         files, and that may be what an erased vector left there: only another process makes new ones."""
         self._used_at = time.monotonic()
+        self._came = True
+        """The store may have vectors that the index lacks. A shared store may have them at any time."""
         self._remembered = False
         """The store knows which model is searched; until then every new vector is a reason to tell it."""
         self._choose_searched()
@@ -189,16 +191,34 @@ class SemanticIndex:
 
     def cosines(self, vector: Floats, nums: Sequence[int]) -> dict[int, float]:
         """Similarity of these records to ``vector``; records without a vector are missing."""
-        profile = self.searched_profile()
-        if profile is None or not nums:
-            return {}
-        with self._store.reading() as reading:
-            rows = reading.vectors_of(profile.id, nums)
-        return {num: float(vector @ decoded(row)) for num, row in rows.items()}
+        with self._lock:
+            model = self._searched
+            if model is None or not nums:
+                return {}
+            return dict(self._loaded(model).cosines(vector, nums))
+
+    def vector_came(self, model_id: str, num: int, vector: Floats, seq: int) -> None:
+        """The vector of one record was committed as change ``seq``."""
+        with self._lock:
+            model = self._searched
+            if (
+                model is not None
+                and model.index is not None
+                and not self._came
+                and model.loaded == seq - 1
+                and model.embedder.profile.id == model_id
+            ):
+                # What the store keeps, so that it is the same after a restart.
+                kept = decoded(encoded(vector))
+                model.index.upsert(np.asarray([num], dtype=np.int64), kept[np.newaxis, :])
+                model.loaded = seq
+                return
+        self.vectors_came()
 
     def vectors_came(self) -> None:
         """Vectors were committed to the store. A first model can be searched as soon as it has some."""
         with self._lock:
+            self._came = True
             if self._searched is None:
                 self._choose_searched()
             remembered = self._remembered
@@ -380,6 +400,9 @@ class SemanticIndex:
             index = model.index = self._new_index()
             index.ensure(profile.id, profile.dims)
             model.loaded = 0
+        if not fresh and not self._came and not self._store.is_shared:
+            return index
+        self._came = False
         with self._store.reading() as reading:
             while rows := reading.vectors(profile.id, model.loaded, _PAGE):
                 nums = np.fromiter((row.num for row in rows), dtype=np.int64, count=len(rows))

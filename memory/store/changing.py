@@ -149,8 +149,8 @@ class RecordWriting(Recording):
             {"digest": digest},
             unjournaled={"content_hash": content_hash, "norm_hash": norm_hash},
         )
-        self._words.remove(self._connection, standing.num)
-        self._words.add(self._connection, standing.num, index_text(text))
+        self._words.remove(self._connection, self.space, standing.num)
+        self._words.add(self._connection, self.space, standing.num, index_text(text))
         if replace(before, note="") != replace(text, note=""):
             self.drop_edges(standing.num)
             self.delete_vectors(standing.num)
@@ -196,7 +196,7 @@ class RecordWriting(Recording):
 
     def _is_to_be_found(self, num: int, text: MemoryText) -> None:
         """Index a new record's words, and let its text wait for vectors."""
-        self._words.add(self._connection, num, index_text(text))
+        self._words.add(self._connection, self.space, num, index_text(text))
         self._connection.execute(_ENQUEUE, {"num": num})
 
     def _keep_text(self, id: str, text: MemoryText, content_hash: str, norm_hash: str) -> str:

@@ -55,6 +55,11 @@ class Store:
         return self._identity
 
     @property
+    def is_shared(self) -> bool:
+        """Whether other processes may write to it: this one alone owns a file."""
+        return not isinstance(self.backend, SqliteBackend)
+
+    @property
     def damaged_copies(self) -> tuple[Path, ...]:
         """Where damaged files of this memory were moved to, oldest first."""
         found = self.backend

@@ -74,6 +74,16 @@ class DerivedWriting(Recording):
         self._put("vector_seq", str(seq + len(kept)))
         return len(kept)
 
+    def put_first_vector(self, model_id: str, num: int, vector: bytes) -> int:
+        """Keep the vector of a record that was stored in this transaction; `VectorRow.seq` of it."""
+        self.add_model(model_id)
+        seq = int(self._connection.execute(_NEXT).scalar_one_or_none() or 0) + 1
+        self._connection.execute(_DONE, {"b_model": model_id, "nums": [num]})
+        row = {"model_id": model_id, "num": num, "vector": vector, "seq": seq}
+        self._connection.execute(_INSERT_VECTOR, row)
+        self._put("vector_seq", str(seq))
+        return seq
+
     def drop_model(self, model_id: str) -> None:
         """Delete a model's vectors, and let no text wait for one of it."""
         for statement in (_DROP_ALL, _DROP_OUTBOX, _DROP_MODEL):
@@ -85,14 +95,22 @@ class DerivedWriting(Recording):
         for some in chunks([int(num) for num in nums]):
             self._connection.execute(_DONE, {"b_model": model_id, "nums": some})
 
-    def put_edges(self, new: Iterable[Edge]) -> None:
-        """Keep neighbours, in place of an edge of the same two records and model."""
+    def put_edges(self, new: Iterable[Edge], *, first: bool = False) -> None:
+        """Keep neighbours, in place of an edge of the same two records and model.
+
+        ``first``: one of the two was stored in this transaction, so there is no earlier edge.
+        """
         rows = {(edge.older, edge.newer, edge.model): edge for edge in new}
         if not rows:
             return
-        for older, newer, model in rows:
-            values = {"b_older": older, "b_newer": newer, "b_model": model}
-            self._connection.execute(_DROP_EDGE, values)
+        if not first:
+            self._connection.execute(
+                _DROP_EDGE,
+                [
+                    {"b_older": older, "b_newer": newer, "b_model": model}
+                    for older, newer, model in rows
+                ],
+            )
         self._connection.execute(
             _INSERT_EDGE,
             [

@@ -61,7 +61,7 @@ class ExpungeWriting(UseWriting, DecidedWriting):
         ]
         for statement in (_DROP_TEXTS, _DROP_DISMISSALS, _DROP_STALE):
             self._connection.execute(statement, {"b_id": id})
-        self._words.remove(self._connection, num)
+        self._words.remove(self._connection, self.space, num)
         self.delete_vectors(num)
         self.drop_edges(num)
         self._set(

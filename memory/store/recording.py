@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from sqlalchemy import Connection, bindparam, delete, insert, select
 
@@ -10,6 +11,7 @@ from memory.errors import FaultCode, MemoryFault
 from memory.model import Actor, Instant, Record, State
 from memory.store.current import Head
 from memory.store.journal import canonical, entry_hash
+from memory.store.prepared import PreparedConnection
 from memory.store.reading import Reading
 from memory.store.tables import journal, meta, outbox, records
 from memory.store.text_index import TextIndex
@@ -36,7 +38,7 @@ class Recording(Reading):
         now: Instant,
     ) -> None:
         """``now`` counts as the time of the last entry when it is before that."""
-        super().__init__(connection, words, identity)
+        super().__init__(cast("Connection", PreparedConnection(connection)), words, identity)
         self.actor = actor
         self.space = space
         self._last = super()._head()

@@ -26,6 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import ColumnElement
 
+from memory.store.prepared import PreparedConnection
 from memory.store.selection import Selection, Shape, conditions
 from memory.store.tables import records
 
@@ -50,12 +51,12 @@ class TextIndex(Protocol):
         """Make the index where it does not exist."""
         ...
 
-    def add(self, connection: Connection, num: int, words: str) -> None:
-        """Index the words of a record that is not in the index."""
+    def add(self, connection: Connection, space: str, num: int, words: str) -> None:
+        """Index the words of a record of a space that is not in the index."""
         ...
 
-    def remove(self, connection: Connection, num: int) -> None:
-        """Forget a record's words."""
+    def remove(self, connection: Connection, space: str, num: int) -> None:
+        """Forget the words of a record of a space."""
         ...
 
     def search(
@@ -78,34 +79,38 @@ class TextIndex(Protocol):
 
 
 class Fts5Index:
-    """FTS5 with Porter stems, without accents. Scores are BM25 over all records.
+    """FTS5 with Porter stems, without accents, one table for each space: nothing in one counts in another.
 
-    The commonest terms of a search are left out when the others find enough: they cost most and tell least.
+    Scores are BM25 over all records of the space. The commonest terms of a search are left out when the
+    others find enough: they cost most and tell least.
     """
 
-    _COUNT = text("SELECT count(*) FROM words WHERE words MATCH :term")
-    _SIZE = text("SELECT coalesce(max(id), 0) FROM words_docsize")
-    _INSERT = text("INSERT INTO words (rowid, body) VALUES (:num, :body)")
-    _DELETE = text("DELETE FROM words WHERE rowid = :num")
+    _SPACE = text("SELECT id FROM word_spaces WHERE space = :space")
+    _NEW_SPACE = text("INSERT INTO word_spaces (space) VALUES (:space)")
 
     def __init__(self) -> None:
-        self._counts: dict[str, tuple[int, int]] = {}
-        """By term: how many records have it, and the size of the index when they were counted."""
+        self._ids: dict[str, int] = {}
+        """Number of a space's table."""
+        self._unsure: set[str] = set()
+        """Spaces whose table was made in a transaction that may have been rolled back since."""
+        self._counts: dict[tuple[int, str], tuple[int, int]] = {}
+        """By table and term: how many records have it, and the size of the table when they were counted."""
 
     def create(self, connection: Connection) -> None:
-        """Make the virtual table where it does not exist."""
+        """Make the list of spaces where it does not exist; a space gets its table with its first record."""
         connection.exec_driver_sql(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5"
-            "(body, tokenize = 'porter unicode61 remove_diacritics 2')"
+            "CREATE TABLE IF NOT EXISTS word_spaces (id INTEGER PRIMARY KEY, space TEXT NOT NULL UNIQUE)"
         )
 
-    def add(self, connection: Connection, num: int, words: str) -> None:
+    def add(self, connection: Connection, space: str, num: int, words: str) -> None:
         """Index the words of a record that is not in the index."""
-        connection.execute(self._INSERT, {"num": num, "body": words})
+        table = self._table(connection, space) or self._new_table(connection, space)
+        connection.exec_driver_sql(f"INSERT INTO {table} (rowid, body) VALUES (?, ?)", (num, words))
 
-    def remove(self, connection: Connection, num: int) -> None:
+    def remove(self, connection: Connection, space: str, num: int) -> None:
         """Forget a record's words; they stay in the pages of the index until `scrub`."""
-        connection.execute(self._DELETE, {"num": num})
+        if table := self._table(connection, space):
+            connection.exec_driver_sql(f"DELETE FROM {table} WHERE rowid = ?", (num,))
 
     def search(
         self,
@@ -116,21 +121,66 @@ class Fts5Index:
     ) -> list[tuple[int, float]]:
         """The best records with any of the terms."""
         asked = [_quoted(term) for term in terms[:MOST_TERMS] if _has_word(term)]
-        if not asked:
+        table = self._table(connection, selection.space)
+        if not asked or not table:
             return []
-        match = " OR ".join(self._telling(connection, asked))
+        match = " OR ".join(self._telling(connection, table, asked))
         values = {**selection.values(), "match": match, "limit": limit}
-        found = connection.execute(_fts5_search(selection.shape), values)
+        found = connection.execute(_fts5_search(selection.shape, table), values)
         # BM25 of FTS5 is negative, and better the lower. It is 0 for a word that almost all records have.
         return [(num, max(-score, 1e-9)) for num, score in found]
 
-    def _telling(self, connection: Connection, terms: Sequence[str]) -> list[str]:
+    def nums(self, connection: Connection) -> set[int]:
+        """The numbers of all indexed records."""
+        found: set[int] = set()
+        for name in self._tables(connection):
+            found.update(connection.exec_driver_sql(f"SELECT id FROM {name}_docsize").scalars())
+        return found
+
+    def scrub(self, connection: Connection) -> None:
+        """Write the index anew from its own texts. Some 30 µs per record."""
+        self._counts.clear()
+        for name in self._tables(connection):
+            connection.exec_driver_sql(f"INSERT INTO {name} ({name}) VALUES ('rebuild')")
+
+    def _table(self, connection: Connection, space: str) -> str:
+        """The table of a space; empty when it has none yet."""
+        id = self._ids.get(space)
+        if id is None:
+            id = connection.execute(self._SPACE, {"space": space}).scalar_one_or_none()
+            if id is None:
+                return ""
+            if space not in self._unsure or not isinstance(connection, PreparedConnection):
+                self._unsure.discard(space)
+                self._ids[space] = id
+        return f"words_{id}"
+
+    def _new_table(self, connection: Connection, space: str) -> str:
+        self._unsure.add(space)
+        connection.execute(self._NEW_SPACE, {"space": space})
+        id = connection.execute(self._SPACE, {"space": space}).scalar_one()
+        connection.exec_driver_sql(
+            f"CREATE VIRTUAL TABLE words_{id} USING fts5"
+            "(body, tokenize = 'porter unicode61 remove_diacritics 2')"
+        )
+        return f"words_{id}"
+
+    def _tables(self, connection: Connection) -> list[str]:
+        ids = connection.exec_driver_sql("SELECT id FROM word_spaces ORDER BY id").scalars()
+        return [f"words_{id}" for id in ids]
+
+    def _telling(self, connection: Connection, table: str, terms: Sequence[str]) -> list[str]:
         """The rarest of the quoted terms: as many as match no more than is allowed, but one that is there."""
-        size = int(connection.execute(self._SIZE).scalar_one())
+        size = int(
+            connection.exec_driver_sql(
+                f"SELECT count(*) FROM (SELECT 1 FROM {table}_docsize LIMIT {FEW + 1})"
+            ).scalar_one()
+        )
         if size <= FEW or len(terms) == 1:
             return list(terms)
+        size = int(connection.exec_driver_sql(f"SELECT count(*) FROM {table}_docsize").scalar_one())
         most = min(MOST_MATCHES, size * MOST_SHARE)
-        counts = {term: self._count(connection, term, size) for term in terms}
+        counts = {term: self._count(connection, table, term, size) for term in terms}
         kept: list[str] = []
         matches = 0
         for term in sorted(terms, key=counts.__getitem__):
@@ -140,25 +190,21 @@ class Fts5Index:
             kept.append(term)
         return kept
 
-    def _count(self, connection: Connection, term: str, size: int) -> int:
+    def _count(self, connection: Connection, table: str, term: str, size: int) -> int:
         """About how many records have the term."""
-        known = self._counts.get(term)
-        if known is not None and size <= known[1] * _GROWN:
+        key = (int(table.removeprefix("words_")), term)
+        known = self._counts.get(key)
+        if known is not None and known[1] / _GROWN <= size <= known[1] * _GROWN:
             return known[0]
-        count = int(connection.execute(self._COUNT, {"term": term}).scalar_one())
+        count = int(
+            connection.exec_driver_sql(
+                f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", (term,)
+            ).scalar_one()
+        )
         if len(self._counts) >= _REMEMBERED:
             self._counts.clear()
-        self._counts[term] = (count, size)
+        self._counts[key] = (count, size)
         return count
-
-    def nums(self, connection: Connection) -> set[int]:
-        """The numbers of all indexed records."""
-        return set(connection.exec_driver_sql("SELECT id FROM words_docsize").scalars())
-
-    def scrub(self, connection: Connection) -> None:
-        """Write the index anew from its own texts. Some 30 µs per record."""
-        self._counts.clear()
-        connection.exec_driver_sql("INSERT INTO words (words) VALUES ('rebuild')")
 
 
 class PostgresIndex:
@@ -176,11 +222,11 @@ class PostgresIndex:
             "CREATE INDEX IF NOT EXISTS words_by_word ON words USING gin (body)"
         )
 
-    def add(self, connection: Connection, num: int, words: str) -> None:
+    def add(self, connection: Connection, space: str, num: int, words: str) -> None:
         """Index the words of a record that is not in the index."""
         connection.execute(self._INSERT, {"num": num, "body": _fit(_plain(words))})
 
-    def remove(self, connection: Connection, num: int) -> None:
+    def remove(self, connection: Connection, space: str, num: int) -> None:
         """Forget a record's words."""
         connection.execute(self._DELETE, {"num": num})
 
@@ -209,10 +255,10 @@ class PostgresIndex:
 
 
 @lru_cache(maxsize=256)
-def _fts5_search(shape: Shape) -> Select[*tuple[Any, ...]]:
-    words = table("words", column("rowid"))
-    score = func.bm25(literal_column("words", Text()))
-    match = literal_column("words", Text()).op("MATCH")(bindparam("match"))
+def _fts5_search(shape: Shape, name: str) -> Select[*tuple[Any, ...]]:
+    words = table(name, column("rowid"))
+    score = func.bm25(literal_column(name, Text()))
+    match = literal_column(name, Text()).op("MATCH")(bindparam("match"))
     return (
         select(words.c.rowid, score)
         .select_from(words.join(records, records.c.num == words.c.rowid))

@@ -117,6 +117,10 @@ class AutoIndex:
                     return found
         return self._brute.query(vector, k, allowed)
 
+    def cosines(self, vector: Floats, nums: Sequence[int]) -> Found:
+        """Exact cosines of given records, best first."""
+        return self._brute.cosines(vector, nums)
+
     def count(self) -> int:
         """How many vectors of this model there are."""
         return self._brute.count()

@@ -188,7 +188,7 @@ def _lexical(low: str) -> _Lexical:
     return _Lexical(not special, SAME.get(stemmed, stemmed), stemmed, stemmed in ENDING_VERBS)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=2048)
 def read_sentence(sentence: str) -> Reading:
     """The reading of one sentence (of any string)."""
     return _Reader().read(sentence)
