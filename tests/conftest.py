@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import settings
 
 # The same examples each time, and no limit of time for one: a slow machine is no fault. To look for new
 # examples: MMS_TEST_RANDOM=1 make test
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=40)
 settings.register_profile("random", deadline=None)
 settings.load_profile("random" if os.environ.get("MMS_TEST_RANDOM") else "repeatable")
 
@@ -26,6 +27,13 @@ def _isolated_environment(  # pyright: ignore[reportUnusedFunction]  # used by p
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TZ", "UTC")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Thousands of tests are there to stay: no use to search them for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.fixture

@@ -188,6 +188,10 @@ def _lexical(low: str) -> _Lexical:
     return _Lexical(not special, SAME.get(stemmed, stemmed), stemmed, stemmed in ENDING_VERBS)
 
 
+_NO_ONE = re.compile(r"\bno[ -]?one\b", re.IGNORECASE)
+"""One negator in two words, where "no" alone would deny only what follows."""
+
+
 @lru_cache(maxsize=2048)
 def read_sentence(sentence: str) -> Reading:
     """The reading of one sentence (of any string)."""
@@ -211,7 +215,7 @@ class _Reader:
         self.shouting = False
 
     def read(self, sentence: str) -> Reading:
-        text = unicodedata.normalize("NFKC", sentence)
+        text = _NO_ONE.sub("nobody", unicodedata.normalize("NFKC", sentence))
         self.shouting = text.isupper()
         chunks: list[str] = _CHUNK.findall(text)
         for place, chunk in enumerate(chunks):

@@ -262,3 +262,9 @@ def test_behind_a_label_a_statement_has_a_subject_of_its_own() -> None:
     assert compare("Backup port: 80", "Backup port: 90", 0.9).contradicts
     older, newer = "Note: the river kiln weighs 300 kg.", "Note: the river kiln weighs 450 kg."
     assert compare(older, newer, 0.95).contradicts
+
+
+@pytest.mark.parametrize("said", ["No one", "no-one", "Noone"])
+def test_no_one_is_nobody_however_it_is_written(said: str) -> None:
+    found = compare("Nobody maintains the parser.", f"{said} maintains the parser.", 0.97)
+    assert found.duplicates

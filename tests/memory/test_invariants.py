@@ -259,8 +259,8 @@ class MemoryMachine(RuleBasedStateMachine):
 
 
 MemoryMachine.TestCase.settings = settings(
-    max_examples=12,
-    stateful_step_count=25,
+    max_examples=8,
+    stateful_step_count=20,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
@@ -283,7 +283,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Any:
     memory.service.close()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     name=st.sampled_from(NAMES),
     arguments=st.dictionaries(
