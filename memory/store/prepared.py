@@ -1,7 +1,7 @@
 """Writes without the cost of their way through SQLAlchemy: compiled once, then straight to the driver.
 
-Storing one memory takes some twenty small writes, and SQLAlchemy spends five times as long on each as
-SQLite does. What it makes of a statement for a set of parameters never changes, so it is kept. Statements
+Storing one memory takes some twenty small writes, and on each SQLAlchemy spends nearly as long as SQLite.
+What it makes of a statement for a set of parameters never changes, so it is kept. Statements
 that need more than that (expanding lists, defaults made in Python, ``RETURNING``) go the usual way.
 """
 
