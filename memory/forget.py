@@ -41,11 +41,10 @@ from memory.model import (
     State,
 )
 from memory.plan import make_plan, stale_ids
+from memory.store.decided import PLAN_LIFE
 from memory.store.reading import Reading
 from memory.store.writing import RecordPatch, Writing
 
-_KEPT = DAY
-"""How long a previewed plan can be run."""
 _MOST_GROUPS = 100
 """Duplicate groups of one preview that become proposals."""
 _NO_EVIDENCE = PairEvidence(PairClass.IDENTICAL, 1.0)
@@ -219,7 +218,7 @@ def _kept(reading: Reading, hash: str, space: str, now: Instant) -> Plan:
             f"{which} in space {space!r}.",
             "Preview first: memory_forgetting_preview, or the Forgetting screen.",
         )
-    if now - plan.now > _KEPT:
+    if now - plan.now > PLAN_LIFE:
         raise MemoryFault(
             FaultCode.NOT_FOUND,
             f"The plan {plan.hash[:12]} is older than a day.",

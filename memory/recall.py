@@ -38,7 +38,6 @@ class Found:
 
     fused: Mapping[int, Fused]
     cosines: Mapping[int, float]
-    degraded: str
     model: str
 
 
@@ -49,7 +48,7 @@ def search(core: Core, request: Search, now: Instant) -> SearchResult:
     question = core.index.embed_query(request.query[:LONGEST_QUERY])
     with core.store.reading() as reading:
         found = candidates(core, reading, request.query, selection, question.vector)
-        degraded = question.problem if question.vector is None else found.degraded
+        degraded = question.problem if question.vector is None else ""
         shortlist = sorted(found.fused, key=lambda num: (-found.fused[num].fused, num))
         shortlist = shortlist[: max(4 * request.top_k, 40)]
         records = reading.by_nums(shortlist)
@@ -87,7 +86,7 @@ def candidates(
     core.columns.refresh(reading)
     words = dict(reading.words(search_terms(text), selection, limit))
     if vector is None:
-        return Found(fuse(words, {}, _WORDS_ONLY_ALPHA), {}, "", "")
+        return Found(fuse(words, {}, _WORDS_ONLY_ALPHA), {}, "")
     profile = core.index.searched_profile()
     mask = _mask(core, reading, selection)
     cosines = dict(core.index.nearest(vector, limit, mask))
@@ -96,7 +95,7 @@ def candidates(
     least = _LEAST_SHARE * profile.neighbour_cosine if profile else 0.0
     cosines = {num: cosine for num, cosine in cosines.items() if num in words or cosine >= least}
     alpha = profile.fusion_alpha if profile else _WORDS_ONLY_ALPHA
-    return Found(fuse(words, cosines, alpha), cosines, "", profile.id if profile else "")
+    return Found(fuse(words, cosines, alpha), cosines, profile.id if profile else "")
 
 
 def duplicate_pairs(reading: Reading, records: Sequence[Record]) -> frozenset[tuple[int, int]]:

@@ -342,7 +342,7 @@ class SemanticIndex:
     def _make(self, settings: EmbedderSettings) -> _Model:
         chosen = make_embedder(
             embedding.EmbedderSettings(
-                kind=embedding.EmbedderKind(settings.provider.value),
+                kind=settings.provider,
                 url=settings.url,
                 model=settings.model,
                 key=self._environ.get(settings.api_key_variable, ""),

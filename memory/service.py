@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from config.paths import ensure_private_directory
 from config.schema import MemorySettings
 from memory import api as ask
-from memory import browse, edit, forget, recall, remember, supersede
+from memory import browse, edit, exchange, forget, recall, remember, supersede
 from memory.api import Request
 from memory.core import Core
 from memory.errors import FaultCode, MemoryFault
@@ -77,8 +77,8 @@ class MemoryService:
             ask.Reindex: self._reindex,
             ask.GetIndexStatus: lambda _request, _actor, _now: core.index.status(),
             ask.Verify: lambda _request, _actor, _now: browse.verify(core),
-            ask.Export: lambda request, _actor, _now: exchange().export_page(core, request),
-            ask.Import: lambda request, actor, now: exchange().import_lines(
+            ask.Export: lambda request, _actor, _now: exchange.export_page(core, request),
+            ask.Import: lambda request, actor, now: exchange.import_lines(
                 core, request, actor, now
             ),
         }
@@ -157,13 +157,6 @@ class MemoryService:
             self._core.index.start_over()
         self.upkeep.wake()
         return self._core.index.status()
-
-
-def exchange() -> Any:
-    """Export and import, loaded when first used."""
-    from memory import exchange as module
-
-    return module
 
 
 def now() -> Instant:

@@ -12,13 +12,13 @@ from typing import Any, cast
 
 from config.schema import Approval
 from memory.api import Decide, Decision, ProposalView, Resolve, ResolveResult
+from memory.compare import compare
 from memory.core import Core, fresh_id, need_operator, need_record
 from memory.errors import FaultCode, MemoryFault
+from memory.forget import run_plan_within
 from memory.model import (
     Actor,
     Instant,
-    PairClass,
-    PairEvidence,
     Proposal,
     ProposalKind,
     ProposalState,
@@ -183,8 +183,6 @@ def _apply(
     writing: Writing, proposal: Proposal, request: Decide, actor: Actor, now: Instant
 ) -> None:
     if proposal.kind is ProposalKind.RUN:
-        from memory.forget import run_plan_within
-
         run_plan_within(writing, proposal.plan_hash, actor, now, skip_changed=False)
     elif proposal.kind is ProposalKind.APPROVE:
         for id in proposal.keep:
@@ -395,8 +393,6 @@ def _close(
 
 
 def _new_proposal(keep: Record, old: Record, actor: Actor, now: Instant) -> Proposal:
-    from memory.compare import compare
-
     evidence = compare(old.text.content, keep.text.content, None)
     return Proposal(
         id=fresh_id(now),
@@ -406,7 +402,7 @@ def _new_proposal(keep: Record, old: Record, actor: Actor, now: Instant) -> Prop
         keep=(keep.id,),
         replace=(old.id,),
         versions=((keep.id, keep.version), (old.id, old.version)),
-        evidence=evidence or PairEvidence(PairClass.UNRELATED, 0.0),
+        evidence=evidence,
         similarity=0.0,
         proposer=actor.name or actor.origin.value,
         created_at=now,

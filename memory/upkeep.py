@@ -55,7 +55,6 @@ class Upkeep:
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memory-upkeep", daemon=True)
-        self.problem = ""
 
     def start(self) -> None:
         """Begin."""
@@ -87,7 +86,7 @@ class Upkeep:
             try:
                 again = self.step()
             except MemoryFault as fault:
-                self.problem = str(fault)
+                _log.warning("upkeep waits %.0f s: %s", _AGAIN_SECONDS, fault)
                 again = False
             except Exception:
                 _log.exception("upkeep failed; it goes on in %.0f s", _AGAIN_SECONDS)
@@ -110,10 +109,8 @@ class Upkeep:
                 core.index.finish_switch()
                 return False
             vectors = core.index.embed_many([embedding_text(one.text) for one in pending])
-        except EmbedderUnavailable as error:
-            self.problem = str(error)
-            return False
-        self.problem = ""
+        except EmbedderUnavailable:
+            return False  # `SemanticIndex.status` tells why
         now = self._clock()
         with core.store.writing(ENGINE, DEFAULT_SPACE, now) as writing:
             writing.put_vectors(

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 
+from config.schema import EmbedderKind
 
-class EmbedderKind(Enum):
-    """Who makes the vectors."""
-
-    MINILM = "minilm"
-    """all-MiniLM-L6-v2 in this process; English."""
-    HASHING = "hashing"
-    """Words only, no model."""
-    OPENAI = "openai"
-    """Any server with ``/v1/embeddings``: Ollama, LM Studio, a gateway, OpenAI itself."""
+__all__ = ["EmbedderKind", "EmbedderSettings"]
 
 
 @dataclass(frozen=True, slots=True)
