@@ -12,47 +12,63 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import Any
 
+from config.schema_memory import (
+    Approval,
+    EmbedderKind,
+    EmbedderSettings,
+    ForgettingBy,
+    ForgettingSettings,
+    MemorySettings,
+    SecretPolicy,
+    VectorIndexKind,
+    VectorSettings,
+)
+from config.schema_surfacing import (
+    FormationSettings,
+    LtmSettings,
+    SelectionTelemetrySettings,
+    SurfacingPosition,
+    SurfacingSettings,
+    SurfacingSource,
+    TracingSettings,
+    TunerSettings,
+)
+from config.setting import section, setting
 
-def setting(
-    default: Any,
-    help: str,
-    *,
-    live: bool = True,
-    reserved: bool = False,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    secret: bool = False,
-    expand: bool = False,
-) -> Any:
-    """Declare one setting.
-
-    ``live``: a change takes effect while the station runs. ``reserved``: accepted, but nothing in
-    this version reads it. ``minimum``/``maximum``: inclusive bounds. ``secret``: never shown in
-    clear. ``expand``: ``${VAR}``, ``${VAR:-default}`` and ``~`` are replaced.
-    """
-    metadata = {
-        "help": help,
-        "live": live,
-        "reserved": reserved,
-        "minimum": minimum,
-        "maximum": maximum,
-        "secret": secret,
-        "expand": expand,
-    }
-    if default == {}:
-        return field(default_factory=_no_entries, metadata=metadata)
-    return field(default=default, metadata=metadata)
-
-
-def _no_entries() -> Mapping[str, Any]:
-    return MappingProxyType({})
-
-
-def section(factory: Any, help: str) -> Any:
-    """Declare a nested table of settings."""
-    return field(default_factory=factory, metadata={"help": help})
+__all__ = [
+    "AnswerSettings",
+    "Approval",
+    "CachePolicy",
+    "CacheSettings",
+    "Compression",
+    "ConsoleSettings",
+    "EmbedderKind",
+    "EmbedderSettings",
+    "ForgettingBy",
+    "ForgettingSettings",
+    "FormationSettings",
+    "HeldSettings",
+    "HistorySettings",
+    "HttpSettings",
+    "LlmSettings",
+    "LtmSettings",
+    "MemorySettings",
+    "ProxySettings",
+    "SecretPolicy",
+    "SelectionTelemetrySettings",
+    "Settings",
+    "SurfacingPosition",
+    "SurfacingSettings",
+    "SurfacingSource",
+    "ToolSettings",
+    "TracingSettings",
+    "TunerSettings",
+    "UpstreamSettings",
+    "UpstreamTransport",
+    "VectorIndexKind",
+    "VectorSettings",
+]
 
 
 class UpstreamTransport(Enum):
@@ -125,6 +141,25 @@ class AnswerSettings:
     cache_ttl_seconds: float | None = setting(
         None, "How long an answer may be given again; default proxy.cache.ttl_seconds.", minimum=0
     )
+    surfacing: bool | None = setting(
+        None, "Show memories with these answers; the default is surfacing.enabled."
+    )
+    surfacing_min_score: float | None = setting(
+        None,
+        "Threshold of a memory shown with these answers; set, the tuner leaves it alone.",
+        minimum=0,
+        maximum=1,
+    )
+    max_description_chars: int | None = setting(
+        None,
+        "Longest description in tool lists; the default is proxy.max_description_chars.",
+        minimum=80,
+    )
+    strip_schema_descriptions: bool | None = setting(
+        None,
+        "Leave the descriptions of arguments out of tool lists; default "
+        "proxy.strip_schema_descriptions.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +167,14 @@ class ToolSettings(AnswerSettings):
     """One tool of one upstream: ``[upstreams.NAME.tools.TOOL]``."""
 
     enabled: bool = setting(True, "Advertise this tool to hosts and accept calls to it.")
+    description_override: str = setting(
+        "", "What agents are told of this tool instead of the upstream's own description."
+    )
+    surfacing_query: str = setting(
+        "",
+        "What memories are searched for, for example review of {arg.path}; also {tool_name}, "
+        "{server}.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,13 +288,6 @@ class LlmSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectionTelemetrySettings:
-    """``[proxy.selection_telemetry]``."""
-
-    enabled: bool = setting(False, "Write tool selections to a JSONL log.", reserved=True)
-
-
-@dataclass(frozen=True, slots=True)
 class ProxySettings:
     """The proxy: ``[proxy]``."""
 
@@ -325,153 +361,29 @@ class ProxySettings:
     recover_upstream_description: bool = setting(
         False,
         "Let the agent read the description that an override replaced.",
-        reserved=True,
+    )
+    max_description_chars: int = setting(
+        0,
+        "Longer descriptions are cut in tool lists; stm_proxy_describe_tool has the whole. 0: never.",
+        minimum=0,
+    )
+    strip_schema_descriptions: bool = setting(
+        False,
+        "Leave descriptions and examples of arguments out of tool lists; stm_proxy_describe_tool has "
+        "them.",
+    )
+    max_error_share: float = setting(
+        1.0,
+        "A tool of whose last calls (24 hours, at least 5) this share or more failed by its upstream's "
+        "fault is withheld. 1: never.",
+        minimum=0.05,
+        maximum=1,
     )
     http: HttpSettings = section(HttpSettings, "The loopback HTTP endpoint.")
     history: HistorySettings = section(HistorySettings, "How much of the past is kept.")
     selection_telemetry: SelectionTelemetrySettings = section(
         SelectionTelemetrySettings, "Telemetry of tool selection."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class FormationSettings:
-    """``[formation]``."""
-
-    enabled: bool = setting(
-        False, "Advertise stm_memory_propose, by which agents propose memories.", reserved=True
-    )
-
-
-class Approval(Enum):
-    """Who decides that one memory replaces another."""
-
-    OPERATOR = "operator"
-    """Agents propose, the person decides."""
-    AUTO = "auto"
-    """An agent's word counts at once, unless the text that would go has the higher trust."""
-
-
-class ForgettingBy(Enum):
-    """Who may run a previewed forgetting plan."""
-
-    AGENT = "agent"
-    """Agents, too: everything that a run does can be undone."""
-    OPERATOR = "operator"
-    """An agent's wish becomes a decision for the person."""
-
-
-class SecretPolicy(Enum):
-    """What happens to a text with a key or token in it that shall be remembered."""
-
-    REFUSE = "refuse"
-    REDACT = "redact"
-    ALLOW = "allow"
-
-
-class EmbedderKind(Enum):
-    """What turns texts into vectors."""
-
-    MINILM = "minilm"
-    """all-MiniLM-L6-v2, int8 weights, on this machine."""
-    HASHING = "hashing"
-    """Hashed words: no model, finds words rather than meanings."""
-    OPENAI = "openai"
-    """Any OpenAI-compatible endpoint."""
-
-
-class VectorIndexKind(Enum):
-    """Where vectors are searched."""
-
-    AUTO = "auto"
-    BRUTE = "brute"
-    CHROMA = "chroma"
-    CHROMA_HTTP = "chroma-http"
-
-
-@dataclass(frozen=True, slots=True)
-class EmbedderSettings:
-    """Vectors of texts: ``[memory.embedder]``."""
-
-    provider: EmbedderKind = setting(
-        EmbedderKind.MINILM, "minilm (a model in the package), hashing (none) or openai (by url)."
-    )
-    url: str = setting(
-        "", "Base URL of an OpenAI-compatible API, for example http://localhost:11434/v1."
-    )
-    model: str = setting("", "Name of the model at url.")
-    api_key_variable: str = setting(
-        "OPENAI_API_KEY", "Environment variable that holds the key; unset: none is sent."
-    )
-    timeout_seconds: float = setting(
-        30.0, "Deadline of one request to url.", minimum=0.5, maximum=300
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class VectorSettings:
-    """Search by vectors: ``[memory.vectors]``."""
-
-    index: VectorIndexKind = setting(
-        VectorIndexKind.AUTO,
-        "auto, brute (exact, in memory), chroma (a folder of ours) or chroma-http (a server).",
-    )
-    url: str = setting("http://127.0.0.1:8000", "Address of the Chroma server of chroma-http.")
-
-
-@dataclass(frozen=True, slots=True)
-class ForgettingSettings:
-    """When forgetting archives: ``[memory.policy]``."""
-
-    superseded_after_days: float = setting(
-        30.0, "A superseded memory is archived after so many days.", minimum=0
-    )
-    min_age_days: float = setting(7.0, "Younger memories are left alone.", minimum=0)
-    stale_need: float = setting(
-        0.02,
-        "Archive when the probability of being needed within 60 days is below this.",
-        minimum=0,
-        maximum=1,
-    )
-    max_share: float = setting(
-        0.10, "Most of the active memories that one run archives.", minimum=0, maximum=1
-    )
-    max_records: int = setting(500, "Most memories that one run archives.", minimum=1)
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySettings:
-    """The agent's memory: ``[memory]``."""
-
-    advertise: bool = setting(True, "Offer hosts the memory's twelve tools.")
-    approval: Approval = setting(
-        Approval.OPERATOR, "operator or auto: who decides that one memory replaces another."
-    )
-    forgetting: ForgettingBy = setting(
-        ForgettingBy.AGENT, "agent or operator: who may run a previewed forgetting plan."
-    )
-    space: str = setting(
-        "default",
-        "Space of hosts that name none (mms connect --space NAME). Spaces share nothing.",
-    )
-    secrets: SecretPolicy = setting(
-        SecretPolicy.REFUSE, "refuse, redact or allow texts that hold keys or tokens."
-    )
-    url: str = setting(
-        "",
-        "Database: sqlite:///PATH or postgresql://USER@HOST/NAME; the default is a file of mms.",
-        live=False,
-        secret=True,
-        expand=True,
-    )
-    idle_seconds: float = setting(
-        900.0,
-        "Without a request for so long the memory's process ends and frees its memory.",
-        minimum=1,
-    )
-    embedder: EmbedderSettings = section(EmbedderSettings, "Vectors of texts.")
-    vectors: VectorSettings = section(VectorSettings, "Search by vectors.")
-    policy: ForgettingSettings = section(ForgettingSettings, "When forgetting archives.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,13 +400,15 @@ class ConsoleSettings:
 class Settings:
     """All settings."""
 
-    advertise_observability_tools: bool = setting(
-        False, "Advertise the stm_admin tool to hosts.", reserved=True
-    )
+    advertise_observability_tools: bool = setting(False, "Advertise the stm_admin tool to hosts.")
     proxy: ProxySettings = section(ProxySettings, "The proxy.")
     upstreams: Mapping[str, UpstreamSettings] = field(
         default_factory=lambda: MappingProxyType({}), metadata={"help": "The upstream servers."}
     )
-    formation: FormationSettings = section(FormationSettings, "Formation of memories by agents.")
+    surfacing: SurfacingSettings = section(SurfacingSettings, "Memories shown with answers.")
+    formation: FormationSettings = section(
+        FormationSettings, "What agents may propose to remember."
+    )
     memory: MemorySettings = section(MemorySettings, "The agent's memory.")
+    tracing: TracingSettings = section(TracingSettings, "Spans for OpenTelemetry.")
     console: ConsoleSettings = section(ConsoleSettings, "The screen.")

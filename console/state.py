@@ -21,6 +21,7 @@ from proxy.events import (
     SettingsApplied,
     SettingsRejected,
     StationStopping,
+    SurfacingChanged,
     UpstreamChanged,
     UpstreamRemoved,
 )
@@ -38,6 +39,7 @@ from proxy.model import (
     UpstreamState,
     UpstreamView,
 )
+from proxy.surface.model import SurfacingGlance
 
 MAX_CALLS = 10_000
 """So many finished calls are kept for the Calls screen; older ones are in the store."""
@@ -47,6 +49,7 @@ SAVINGS_DAYS = 7
 
 _FAULTS = (Outcome.ERROR, Outcome.TIMEOUT, Outcome.UPSTREAM_LOST)
 _NOTHING = Totals()
+_NO_SURFACING = SurfacingGlance()
 _RANK = {
     UpstreamState.FAILED: 0,
     UpstreamState.BACKING_OFF: 1,
@@ -135,6 +138,9 @@ class ConsoleState:
     """How many problems a snapshot reports, also when they were found before we listened."""
     settings_version: int = 0
     """Rises when the settings or their problems changed: time to ask for them again."""
+    surfacing: SurfacingGlance = _NO_SURFACING
+    surfacing_version: int = 0
+    """Rises when memories were shown, rated or tuned: time to ask for them again."""
     savings: SavingsView | None = None
     """The ledger of the last `SAVINGS_DAYS` days; ``None`` until it was asked for."""
     changed: frozenset[str] = frozenset()
@@ -204,6 +210,8 @@ def reduce(state: ConsoleState, news: News) -> ConsoleState:
                 rejected_problems=len(problems),
                 settings_version=state.settings_version + 1,
             )
+        case SurfacingChanged():
+            return replace(state, surfacing_version=state.surfacing_version + 1)
         case EventsLost(lost):
             return replace(state, events_lost=state.events_lost + lost)
 
@@ -243,6 +251,7 @@ def _take(state: ConsoleState, snapshot: Snapshot) -> ConsoleState:
         minutes=snapshot.minutes,
         attention=snapshot.attention,
         unrecorded_calls=snapshot.unrecorded_calls,
+        surfacing=snapshot.surfacing,
         rejected=state.rejected if problems else (),
         rejected_problems=problems,
         settings_version=state.settings_version + (1 if moved else 0),

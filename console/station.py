@@ -22,6 +22,8 @@ from proxy.model import (
     Snapshot,
     UpstreamDetail,
 )
+from proxy.surface.model import SurfacingQuery, SurfacingView, TuningReport
+from proxy.telemetry.model import ProgressiveView, SelectionView
 
 
 class StationUnavailable(Exception):
@@ -78,6 +80,23 @@ class Station(Protocol):
 
     async def what_if(self, query: WhatIfQuery) -> WhatIf:
         """A recorded call's answer under other settings. May take seconds for a large one."""
+        ...
+
+    async def surfacing(self, query: SurfacingQuery) -> SurfacingView:
+        """Surfacing as a whole: memories shown, ratings, reasons why nothing was shown, the tuner."""
+        ...
+
+    async def tuning(self, since_hours: float, tool: str | None) -> TuningReport:
+        """What would serve better, by recent calls and feedback. ``tool``: ``None`` for all; a name,
+        or ``UPSTREAM/TOOL``; empty matches none."""
+        ...
+
+    async def selection(self) -> SelectionView:
+        """The log of tool selections, added up."""
+        ...
+
+    async def progressive(self, tool: str) -> ProgressiveView:
+        """How progressive answers are read on. ``tool`` as for `tuning`; empty: all."""
         ...
 
     async def execute(self, command: Command) -> CommandResult:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from proxy.surface.model import Rating
+
 
 @dataclass(frozen=True, slots=True)
 class ReconnectUpstream:
@@ -72,6 +74,22 @@ class DropHeld:
     """Of the whole answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class RateMemory:
+    """A person's word about a memory that was shown with an answer."""
+
+    surfacing_id: str
+    memory_id: str
+    rating: Rating
+
+
+@dataclass(frozen=True, slots=True)
+class RevertAdjustment:
+    """Take a step of the tuner back: the tool's threshold is what it was before it."""
+
+    id: int
+
+
 Command = (
     ReconnectUpstream
     | SetUpstreamEnabled
@@ -81,6 +99,8 @@ Command = (
     | ReloadSettings
     | ClearCache
     | DropHeld
+    | RateMemory
+    | RevertAdjustment
     | StopStation
 )
 """Every kind of command."""

@@ -50,6 +50,7 @@ from proxy.store.catalogues import CatalogueStore
 from proxy.store.feedback import FeedbackStore
 from proxy.store.held import HeldStore
 from proxy.summary import summarize
+from proxy.surface.service import NoSurfacing, SurfacingService
 from proxy.upstream import Upstream
 from proxy.views import problem_view, transport_of, upstream_view
 from proxy.worker.client import Worker
@@ -118,6 +119,7 @@ class Engine:
                 self._proxy_settings,
             )
         )
+        self.surfacing: SurfacingService = NoSurfacing()
         self.backchannel = Backchannel(self.router)
         self.front = Front(self.router, self.backchannel, self.feed, parts.version)
         self.fleet = Fleet(

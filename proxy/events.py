@@ -47,6 +47,13 @@ class HostLeft:
 
 
 @dataclass(frozen=True, slots=True)
+class SurfacingChanged:
+    """Memories were shown, rated or tuned; at most twice a second."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class SettingsApplied:
     """The file changed and the new settings are in force."""
 
@@ -85,6 +92,7 @@ Event = (
     | CallsRecorded
     | HostConnected
     | HostLeft
+    | SurfacingChanged
     | SettingsApplied
     | SettingsRejected
     | EventsLost

@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from proxy.surface.model import SurfacingGlance
+
+_NO_SURFACING = SurfacingGlance()
+
 
 class UpstreamState(Enum):
     """Where one upstream stands in its life."""
@@ -327,6 +331,7 @@ class Snapshot:
     """Worst first, then newest first."""
     unrecorded_calls: int
     """Calls that could not be written to the store (disk full, overload)."""
+    surfacing: SurfacingGlance = _NO_SURFACING
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ line:
   ``{"id":1,"value":…}`` or ``{"id":1,"error":"one sentence"}``
 - ``ask`` is ``snapshot``, ``upstream`` (name), ``calls`` (the fields of `CallQuery`), ``call`` (id),
   ``settings``, ``savings`` (days), ``held`` (limit), ``held_answer`` (key), ``what_if`` (the fields of
-  `WhatIfQuery`), ``execute`` (a command with its ``type``) or ``events``
+  `WhatIfQuery`), ``surfacing`` (the fields of `SurfacingQuery`), ``tuning`` (since_hours, tool),
+  ``selection``, ``progressive`` (tool), ``execute`` (a command with its ``type``) or ``events``
 - once ``events`` was answered, ``{"event":{"type":"HostLeft",…}}`` lines come in between.
 
 A reader that is slow holds up its own answers and loses events (counted), never the engine.
@@ -37,6 +38,8 @@ from proxy.model import (
     Snapshot,
     UpstreamDetail,
 )
+from proxy.surface.model import SurfacingQuery, SurfacingView, TuningReport
+from proxy.telemetry.model import ProgressiveView, SelectionView
 from proxy.wire_values import WireError, decode, decode_command, encode, encode_tagged
 
 VERSION = 1
@@ -95,6 +98,23 @@ class StationService(Protocol):
         """A recorded call's answer under other settings."""
         ...
 
+    async def surfacing(self, query: SurfacingQuery) -> SurfacingView:
+        """Surfacing as a whole: memories shown, ratings, reasons why nothing was shown, the tuner."""
+        ...
+
+    async def tuning(self, since_hours: float, tool: str | None) -> TuningReport:
+        """What would serve better, by recent calls and feedback. ``tool``: ``None`` for all; a name,
+        or ``UPSTREAM/TOOL``; empty matches none."""
+        ...
+
+    async def selection(self) -> SelectionView:
+        """The log of tool selections, added up."""
+        ...
+
+    async def progressive(self, tool: str) -> ProgressiveView:
+        """How progressive answers are read on. ``tool`` as for `tuning`; empty: all."""
+        ...
+
     async def execute(self, command: Command) -> CommandResult:
         """Do what a person asked. A refusal is a result, not an exception."""
         ...
@@ -151,6 +171,15 @@ class _Limit(msgspec.Struct):
 
 class _Key(msgspec.Struct):
     key: str
+
+
+class _Tuning(msgspec.Struct):
+    since_hours: float
+    tool: str | None = None
+
+
+class _Tool(msgspec.Struct):
+    tool: str = ""
 
 
 async def serve_operator(
@@ -270,6 +299,17 @@ class _Conversation:
             case "what_if":
                 asked = decode(question.with_, WhatIfQuery)
                 return encode(await self._service.what_if(asked))
+            case "surfacing":
+                wanted = decode(question.with_, SurfacingQuery)
+                return encode(await self._service.surfacing(wanted))
+            case "tuning":
+                given = decode(question.with_, _Tuning)
+                return encode(await self._service.tuning(given.since_hours, given.tool))
+            case "selection":
+                return encode(await self._service.selection())
+            case "progressive":
+                named = decode(question.with_, _Tool)
+                return encode(await self._service.progressive(named.tool))
             case "execute":
                 return encode(await self._service.execute(decode_command(question.with_)))
             case "events":

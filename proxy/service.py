@@ -25,9 +25,11 @@ from proxy.commands import (
     Command,
     CommandResult,
     DropHeld,
+    RateMemory,
     ReconnectUpstream,
     ReloadSettings,
     RemoveUpstream,
+    RevertAdjustment,
     SetSetting,
     SetUpstreamEnabled,
     StopStation,
@@ -46,6 +48,8 @@ from proxy.model import (
     UpstreamDetail,
 )
 from proxy.store.database import StoreUnavailable
+from proxy.surface.model import Rater, SurfacingQuery, SurfacingView, TuningReport
+from proxy.telemetry.model import ProgressiveView, SelectionView
 from proxy.views import attention, problem_view, upstream_detail
 
 
@@ -142,6 +146,7 @@ class EngineService:
                 now,
             ),
             unrecorded_calls=recorder.unrecorded,
+            surfacing=engine.surfacing.glance(),
         )
 
     async def upstream(self, name: str) -> UpstreamDetail | None:
@@ -194,6 +199,22 @@ class EngineService:
         """A recorded call's answer under other settings."""
         return await self._answers.what_if(query)
 
+    async def surfacing(self, query: SurfacingQuery) -> SurfacingView:
+        """Surfacing as a whole."""
+        return await self._engine.surfacing.view(query)
+
+    async def tuning(self, since_hours: float, tool: str | None) -> TuningReport:
+        """Advice from recent calls and feedback."""
+        return await self._engine.surfacing.tuning(since_hours, tool)
+
+    async def selection(self) -> SelectionView:
+        """The log of tool selections, added up."""
+        return await self._engine.surfacing.selection()
+
+    async def progressive(self, tool: str) -> ProgressiveView:
+        """How progressive answers are read on."""
+        return await self._engine.surfacing.progressive(tool)
+
     async def execute(self, command: Command) -> CommandResult:
         """Do what a person asked."""
         match command:
@@ -217,6 +238,12 @@ class EngineService:
                 )
             case ReloadSettings():
                 return await self._reload("the settings were read again")
+            case RateMemory(surfacing_id, memory_id, rating):
+                return await self._engine.surfacing.rate(
+                    surfacing_id, memory_id, rating, Rater.PERSON
+                )
+            case RevertAdjustment(id):
+                return await self._engine.surfacing.revert(id)
             case ClearCache(upstream, tool):
                 return self._clear_cache(upstream, tool)
             case DropHeld(key):

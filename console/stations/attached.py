@@ -33,6 +33,8 @@ from proxy.model import (
     UpstreamDetail,
 )
 from proxy.operator import GREETING, VERSION, StationLine, Welcome
+from proxy.surface.model import SurfacingQuery, SurfacingView, TuningReport
+from proxy.telemetry.model import ProgressiveView, SelectionView
 from proxy.wire_values import WireError, decode, decode_event, encode, encode_tagged
 
 _Answer = TypeVar("_Answer")
@@ -165,6 +167,19 @@ class AttachedStation:
 
     async def what_if(self, query: WhatIfQuery) -> WhatIf:
         return await self._ask("what_if", encode(query), WhatIf, _WHAT_IF_SECONDS)
+
+    async def surfacing(self, query: SurfacingQuery) -> SurfacingView:
+        return await self._ask("surfacing", encode(query), SurfacingView)
+
+    async def tuning(self, since_hours: float, tool: str | None) -> TuningReport:
+        asked = encode({"since_hours": since_hours, "tool": tool})
+        return await self._ask("tuning", asked, TuningReport)
+
+    async def selection(self) -> SelectionView:
+        return await self._ask("selection", b"{}", SelectionView)
+
+    async def progressive(self, tool: str) -> ProgressiveView:
+        return await self._ask("progressive", encode({"tool": tool}), ProgressiveView)
 
     async def execute(self, command: Command) -> CommandResult:
         return await self._ask("execute", encode_tagged(command), CommandResult, _COMMAND_SECONDS)

@@ -22,6 +22,8 @@ from proxy.model import (
     Snapshot,
     UpstreamDetail,
 )
+from proxy.surface.model import SurfacingQuery, SurfacingView, TuningReport
+from proxy.telemetry.model import ProgressiveView, SelectionView
 
 
 class LastingStation:
@@ -73,6 +75,18 @@ class LastingStation:
 
     async def what_if(self, query: WhatIfQuery) -> WhatIf:
         return await (await self._station()).what_if(query)
+
+    async def surfacing(self, query: SurfacingQuery) -> SurfacingView:
+        return await (await self._station()).surfacing(query)
+
+    async def tuning(self, since_hours: float, tool: str | None) -> TuningReport:
+        return await (await self._station()).tuning(since_hours, tool)
+
+    async def selection(self) -> SelectionView:
+        return await (await self._station()).selection()
+
+    async def progressive(self, tool: str) -> ProgressiveView:
+        return await (await self._station()).progressive(tool)
 
     async def execute(self, command: Command) -> CommandResult:
         return await (await self._station()).execute(command)

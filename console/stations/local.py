@@ -31,6 +31,8 @@ from proxy.model import (
     UpstreamDetail,
 )
 from proxy.operator import StationService
+from proxy.surface.model import SurfacingQuery, SurfacingView, TuningReport
+from proxy.telemetry.model import ProgressiveView, SelectionView
 
 _Answer = TypeVar("_Answer")
 
@@ -91,6 +93,18 @@ class LocalStation:
 
     async def what_if(self, query: WhatIfQuery) -> WhatIf:
         return await self._ask(self._service.what_if(query))
+
+    async def surfacing(self, query: SurfacingQuery) -> SurfacingView:
+        return await self._ask(self._service.surfacing(query))
+
+    async def tuning(self, since_hours: float, tool: str | None) -> TuningReport:
+        return await self._ask(self._service.tuning(since_hours, tool))
+
+    async def selection(self) -> SelectionView:
+        return await self._ask(self._service.selection())
+
+    async def progressive(self, tool: str) -> ProgressiveView:
+        return await self._ask(self._service.progressive(tool))
 
     async def execute(self, command: Command) -> CommandResult:
         return await self._ask(self._service.execute(command))

@@ -28,9 +28,11 @@ from proxy.commands import (
     Command,
     CommandResult,
     DropHeld,
+    RateMemory,
     ReconnectUpstream,
     ReloadSettings,
     RemoveUpstream,
+    RevertAdjustment,
     SetSetting,
     SetUpstreamEnabled,
     StopStation,
@@ -41,6 +43,7 @@ from proxy.events import (
     Event,
     SettingsApplied,
     StationStopping,
+    SurfacingChanged,
     UpstreamChanged,
     UpstreamRemoved,
 )
@@ -57,7 +60,10 @@ from proxy.model import (
     UpstreamView,
 )
 from proxy.store.calls import matches
-from tests.support import sample_answers, sample_data
+from proxy.surface.model import MemoryRating, Rater, SurfacingQuery, SurfacingView, TuningReport
+from proxy.surface.service import NO_PROGRESSIVE, NO_SELECTION, NO_SURFACING
+from proxy.telemetry.model import ProgressiveView, SelectionView
+from tests.support import sample_answers, sample_data, sample_surfacing
 from tests.support.fake_memory import FakeMemory
 from tests.support.sample_data import NOW
 
@@ -122,6 +128,10 @@ class FakeStation:
             record.id: sample_data.call_detail(record) for record in sample_data.CALLS
         }
         self.savings_value: SavingsView = sample_answers.SAVINGS
+        self.surfacing_value = sample_surfacing.SURFACING
+        self.tuning_value = sample_surfacing.TUNING
+        self.selection_value = sample_surfacing.SELECTION
+        self.progressive_value = sample_surfacing.PROGRESSIVE
         """Of all time; `savings` answers the last days before `NOW` of it."""
         self.held_value: HeldList = sample_answers.HELD
         self.held_details: dict[str, HeldDetail] = dict(sample_answers.HELD_DETAILS)
@@ -163,6 +173,10 @@ class FakeStation:
         station.savings_value = replace(
             station.savings_value, lines=(), control_tools_tokens=0, missed=()
         )
+        station.surfacing_value = NO_SURFACING
+        station.tuning_value = TuningReport(24.0, (), 0)
+        station.selection_value = NO_SELECTION
+        station.progressive_value = NO_PROGRESSIVE
         station.held_value = HeldList(
             HeldTotals(0, 0, 0, station.held_value.totals.capacity_bytes, 0), ()
         )
@@ -235,6 +249,25 @@ class FakeStation:
         self._asked("what_if")
         return self.what_ifs(query)
 
+    async def surfacing(self, query: SurfacingQuery) -> SurfacingView:
+        self._asked("surfacing")
+        recent = self.surfacing_value.recent[: query.limit]
+        return replace(self.surfacing_value, recent=recent)
+
+    async def tuning(self, since_hours: float, tool: str | None) -> TuningReport:
+        self._asked("tuning")
+        advice = self.tuning_value.recommendations
+        chosen = tuple(one for one in advice if tool is None or one.tool == tool)
+        return replace(self.tuning_value, since_hours=since_hours, recommendations=chosen)
+
+    async def selection(self) -> SelectionView:
+        self._asked("selection")
+        return self.selection_value
+
+    async def progressive(self, tool: str) -> ProgressiveView:
+        self._asked("progressive")
+        return self.progressive_value
+
     async def execute(self, command: Command) -> CommandResult:
         self._asked("execute")
         self.executed.append(command)
@@ -281,9 +314,41 @@ class FakeStation:
                 return CommandResult(ok=True, message=f"3 kept answers of {whose} were forgotten.")
             case DropHeld(key):
                 return self._drop_held(key)
+            case RateMemory():
+                return self._rate(command)
+            case RevertAdjustment(id):
+                return self._revert(id)
             case StopStation():
                 self.push(StationStopping("Stopped on request."))
                 return CommandResult(ok=True, message="The station stops.")
+
+    def _rate(self, command: RateMemory) -> CommandResult:
+        view = self.surfacing_value
+        for event in view.recent:
+            for memory in event.memories:
+                if (event.id, memory.memory_id) == (command.surfacing_id, command.memory_id):
+                    others = tuple(one for one in memory.ratings if one.rater is not Rater.PERSON)
+                    mine = MemoryRating(Rater.PERSON, command.rating, NOW)
+                    rated = replace(memory, ratings=(*others, mine))
+                    memories = tuple(rated if one is memory else one for one in event.memories)
+                    changed = replace(event, memories=memories)
+                    recent = tuple(changed if one is event else one for one in view.recent)
+                    self.surfacing_value = replace(view, recent=recent)
+                    self.push(SurfacingChanged(NOW))
+                    text = f"{command.memory_id} is rated {command.rating.value}."
+                    return CommandResult(ok=True, message=text)
+        return CommandResult(ok=False, message=f"There is no event {command.surfacing_id}.")
+
+    def _revert(self, id: int) -> CommandResult:
+        view = self.surfacing_value
+        if all(one.id != id for one in view.adjustments):
+            return CommandResult(ok=False, message=f"There is no adjustment {id}.")
+        steps = tuple(
+            replace(one, reverted_at=NOW) if one.id == id else one for one in view.adjustments
+        )
+        self.surfacing_value = replace(view, adjustments=steps)
+        self.push(SurfacingChanged(NOW))
+        return CommandResult(ok=True, message=f"Adjustment {id} is taken back.")
 
     def _on_upstream(
         self,

@@ -1,0 +1,1 @@
+"""What operators and agents can ask about the proxy, as text and as values."""

@@ -1,0 +1,1 @@
+"""Memories shown with answers: which, when, where, and what became of them."""

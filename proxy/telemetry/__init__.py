@@ -1,0 +1,1 @@
+"""Logs and spans about calls, for other programs."""
