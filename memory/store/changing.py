@@ -8,7 +8,7 @@ import secrets
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 
 from memory.errors import FaultCode, MemoryFault
 from memory.ids import RANDOM_BYTES, new_id
@@ -42,7 +42,7 @@ from memory.store.tables import (
 from memory.store.values import NewRecord, RecordPatch, new_values
 from memory.text import index_text
 
-_LAST_NUM = select(func.coalesce(func.max(records.c.num), 0))
+_LAST_NUM = select(records.c.num).order_by(records.c.num.desc()).limit(bindparam("limit"))
 _INSERT_RECORD = insert(records)
 _INSERT_TEXT = insert(texts)
 _INSERT_KEY = insert(request_keys)
@@ -175,7 +175,7 @@ class RecordWriting(Recording):
         self._connection.execute(_DROP_EDGES, {"b_num": num})
 
     def _last_num(self) -> int:
-        return int(self._connection.execute(_LAST_NUM).scalar_one())
+        return int(self._connection.execute(_LAST_NUM, {"limit": 1}).scalar_one_or_none() or 0)
 
     def _project(self, new: NewRecord, record: dict[str, Json], seq: int) -> None:
         """Lay a new record down as entry ``seq`` tells it, with its idempotency key."""

@@ -47,7 +47,11 @@ class Head:
     hash: str
 
 
-_LAST = select(journal.c.seq, journal.c.at, journal.c.hash).order_by(journal.c.seq.desc()).limit(1)
+_LAST = (
+    select(journal.c.seq, journal.c.at, journal.c.hash)
+    .order_by(journal.c.seq.desc())
+    .limit(bindparam("limit"))
+)
 _META = select(meta.c.value).where(meta.c.key == bindparam("key"))
 _RECORD = select_records().where(records.c.id == bindparam("id"))
 _RECORDS = select_records().where(records.c.id.in_(bindparam("ids", expanding=True)))
@@ -140,7 +144,7 @@ class Session:
         return self._connection.execute(query, values or {}).all()
 
     def _head(self) -> Head:
-        row = self._connection.execute(_LAST).one_or_none()
+        row = self._connection.execute(_LAST, {"limit": 1}).one_or_none()
         return Head(0, 0, first_hash(self.identity)) if row is None else Head(*row)
 
     @property

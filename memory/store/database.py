@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from memory.model import Actor, Instant
 from memory.store import backend as backends
 from memory.store.backend import Backend, WriteLock, prepare
 from memory.store.expunge import PURGE_DUE
+from memory.store.prepared import PreparedConnection
 from memory.store.reading import Reading
 from memory.store.sqlite import SqliteBackend, damaged_copies
 from memory.store.tables import meta
@@ -74,7 +76,8 @@ class Store:
     def reading(self) -> Generator[Reading]:
         """One state of everything, for as long as the block lasts."""
         with backends.reading(self.backend) as connection:
-            yield Reading(connection, self.backend.words, self._identity)
+            prepared = cast("Connection", PreparedConnection(connection, writes=False))
+            yield Reading(prepared, self.backend.words, self._identity)
 
     @contextmanager
     def writing(self, actor: Actor, space: str, now: Instant) -> Generator[Writing]:

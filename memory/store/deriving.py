@@ -11,7 +11,8 @@ from memory.store.current import chunks
 from memory.store.recording import Recording
 from memory.store.tables import edges, meta, models, outbox, records, texts, vectors
 
-_NEXT = select(meta.c.value).where(meta.c.key == "vector_seq")
+_META = select(meta.c.value).where(meta.c.key == bindparam("key"))
+_SEQ = {"key": "vector_seq"}
 _INSERT_MODEL = insert(models)
 _DROP_MODEL = delete(models).where(models.c.id == bindparam("b_model"))
 _INSERT_VECTOR = insert(vectors)
@@ -56,7 +57,7 @@ class DerivedWriting(Recording):
         """
         given = {num: (digest, vector) for num, digest, vector in rows}
         self.add_model(model_id)
-        seq = int(self._connection.execute(_NEXT).scalar_one_or_none() or 0)
+        seq = int(self._connection.execute(_META, _SEQ).scalar_one_or_none() or 0)
         kept: list[dict[str, object]] = []
         for nums in chunks(sorted(given)):
             for num, *digests in self.rows(_DIGESTS, {"nums": nums}):
@@ -77,7 +78,7 @@ class DerivedWriting(Recording):
     def put_first_vector(self, model_id: str, num: int, vector: bytes) -> int:
         """Keep the vector of a record that was stored in this transaction; `VectorRow.seq` of it."""
         self.add_model(model_id)
-        seq = int(self._connection.execute(_NEXT).scalar_one_or_none() or 0) + 1
+        seq = int(self._connection.execute(_META, _SEQ).scalar_one_or_none() or 0) + 1
         self._connection.execute(_DONE, {"b_model": model_id, "nums": [num]})
         row = {"model_id": model_id, "num": num, "vector": vector, "seq": seq}
         self._connection.execute(_INSERT_VECTOR, row)

@@ -118,7 +118,8 @@ class PastReading(RecordReading):
 
     def _fold_until(self, space: str, at: Instant) -> Fold:
         fold = Fold()
-        for row in self._connection.execute(_SPACE_UNTIL, {"space": space, "at": at}):
+        # With its parameters inside, it is read row by row: a journal can be long.
+        for row in self._connection.execute(_SPACE_UNTIL.params(space=space, at=at)):
             fold.apply(entry_of(row))
         return fold
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from sqlalchemy import Connection, bindparam, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from memory.errors import FaultCode, MemoryFault
 from memory.model import Actor, Instant, Record, State
@@ -17,8 +17,8 @@ from memory.store.tables import journal, meta, outbox, records
 from memory.store.text_index import TextIndex
 
 _ENTRY = insert(journal)
-_PUT_META = insert(meta)
-_DROP_META = delete(meta).where(meta.c.key == bindparam("b_key"))
+_INSERT_META = insert(meta)
+_UPDATE_META = update(meta).where(meta.c.key == bindparam("b_key"))
 _STATE = select(
     records.c.num, records.c.version, records.c.state, records.c.space, records.c.digest
 ).where(records.c.id == bindparam("id"))
@@ -38,7 +38,8 @@ class Recording(Reading):
         now: Instant,
     ) -> None:
         """``now`` counts as the time of the last entry when it is before that."""
-        super().__init__(cast("Connection", PreparedConnection(connection)), words, identity)
+        prepared = PreparedConnection(connection, writes=True)
+        super().__init__(cast("Connection", prepared), words, identity)
         self.actor = actor
         self.space = space
         self._last = super()._head()
@@ -53,8 +54,8 @@ class Recording(Reading):
         return self._last
 
     def _put(self, key: str, value: str) -> None:
-        self._connection.execute(_DROP_META, {"b_key": key})
-        self._connection.execute(_PUT_META, {"key": key, "value": value})
+        if not self._connection.execute(_UPDATE_META, {"b_key": key, "value": value}).rowcount:
+            self._connection.execute(_INSERT_META, {"key": key, "value": value})
 
     def _journal(
         self, action: str, entity: str, entity_id: str, version: int, patch: Mapping[str, object]

@@ -155,7 +155,7 @@ class Fts5Index:
             id = connection.execute(self._SPACE, {"space": space}).scalar_one_or_none()
             if id is None:
                 return ""
-            if space not in self._unsure or not isinstance(connection, PreparedConnection):
+            if space not in self._unsure or not _writes(connection):
                 self._unsure.discard(space)
                 self._ids[space] = id
         return f"words_{id}"
@@ -295,6 +295,11 @@ def _postgres_search(shape: Shape, terms: int) -> Select[*tuple[Any, ...]]:
 def _phrase(place: int) -> ColumnElement[Any]:
     language = literal_column("'english'", Text())
     return func.phraseto_tsquery(language, bindparam(f"term_{place}", type_=Text()))
+
+
+def _writes(connection: Connection) -> bool:
+    """Whether what it sees may still be rolled back."""
+    return isinstance(connection, PreparedConnection) and connection.writes
 
 
 def _quoted(term: str) -> str:
