@@ -44,6 +44,7 @@ _LOOKED_AT = 10
 """Neighbours of each kind, words and vectors, whose texts are compared."""
 _SAME = PairEvidence(PairClass.IDENTICAL, 1.0)
 _LONGEST_NAME = 200
+_LONGEST_SOURCE = 512
 _MOST_RELATED = 50
 
 
@@ -62,7 +63,7 @@ def add(core: Core, request: AddRecord, actor: Actor, now: Instant) -> Stored:
                 return Stored(known, repeated=True)
         if request.supersedes is not None:
             need_record(writing, request.supersedes, request.space, "supersedes")
-        same = _same(writing, request, digest)
+        same = _same(writing, request, digest, quarantined=quarantined)
         if same is not None:
             return _repeat(writing, same, now)
         record = writing.add(
@@ -230,13 +231,15 @@ def _ask_for_review(writing: Writing, record: Record, actor: Actor, now: Instant
     )
 
 
-def _same(writing: Writing, request: AddRecord, digest: str) -> Record | None:
+def _same(writing: Writing, request: AddRecord, digest: str, *, quarantined: bool) -> Record | None:
     """The record that already says this, if storing it again adds nothing."""
     for other in writing.same_text(request.space, request.kind, digest):
         if request.kind is Kind.EPISODIC and (
             other.session_id != request.session_id or other.turn_number != request.turn_number
         ):
             continue  # the same words at another time are another event
+        if quarantined and other.state is State.ARCHIVED and other.state_reason != "rejected":
+            continue  # what was forgotten comes back by the person's decision only
         if other.state in (State.ACTIVE, State.QUARANTINED, State.ARCHIVED):
             return other
     return None
@@ -281,17 +284,17 @@ def _check(request: AddRecord, now: Instant) -> None:
             FaultCode.INVALID, "session_id is empty; an episode belongs to a session."
         )
     names = (
-        ("category", request.category),
-        ("domain", request.domain or ""),
-        ("session_id", request.session_id or ""),
-        ("source_ref", request.source_ref),
-        ("key", request.key),
+        ("category", request.category, _LONGEST_NAME),
+        ("domain", request.domain or "", _LONGEST_NAME),
+        ("session_id", request.session_id or "", _LONGEST_NAME),
+        ("source_ref", request.source_ref, _LONGEST_SOURCE),
+        ("key", request.key, _LONGEST_NAME),
     )
-    for name, value in names:
-        if len(value) > _LONGEST_NAME or "\0" in value:
+    for name, value, longest in names:
+        if len(value) > longest or "\0" in value:
             raise MemoryFault(
                 FaultCode.INVALID,
-                f"{name} has {len(value):,} characters; at most {_LONGEST_NAME} are possible.",
+                f"{name} has {len(value):,} characters; at most {longest} are possible.",
             )
     if len(request.related_ids) > _MOST_RELATED:
         raise MemoryFault(FaultCode.INVALID, f"related_ids has more than {_MOST_RELATED} ids.")

@@ -151,6 +151,19 @@ def test_a_rejected_text_is_archived_and_can_come_back(memory: Opened) -> None:
     assert memory.ask(GetRecord(stored.record.id)).record.state is State.QUARANTINED
 
 
+def test_a_proposal_of_a_forgotten_text_waits_for_review(memory: Opened) -> None:
+    forgotten = memory.fact(OLD).record
+    memory.ask(ArchiveRecord(forgotten.id, reason="no longer true"), PERSON)
+    proposal = AddRecord(Kind.SEMANTIC, MemoryText(OLD), quarantine=True, source_ref="x" * 512)
+    proposed = memory.ask(proposal, AGENT)
+    assert not proposed.repeated
+    assert proposed.record.state is State.QUARANTINED
+    assert memory.ask(GetRecord(forgotten.id)).record.state is State.ARCHIVED
+    assert memory.ask(proposal, OTHER).record.id == proposed.record.id
+    (waiting,) = memory.ask(ListProposals()).items
+    assert waiting.proposal.keep == (proposed.record.id,)
+
+
 @pytest.mark.parametrize(
     "request_",
     [
