@@ -32,6 +32,7 @@ from proxy.events import (
 )
 from proxy.fleet import Fleet
 from proxy.front import Front
+from proxy.heap import keep_freed_memory
 from proxy.host_tools import HostTools, NoHostTools
 from proxy.links.link import Link, LinkListener
 from proxy.links.stdio import Program, open_stdio
@@ -155,6 +156,7 @@ class Engine:
         with StationLock(self.paths.lock_file):
             self._loop = asyncio.get_running_loop()
             become_subreaper()
+            keep_freed_memory()
             sys.setswitchinterval(SWITCH_SECONDS)
             self.recorder.apply_redaction(self.redactor.redact)
             self.recorder.start()
