@@ -322,6 +322,10 @@ class SourceStatus:
     retry_in_seconds: float | None = None
     detail: str = ""
     """For example the external memory's version and what it can do."""
+    hint_events: int = 0
+    """Answers of an external memory that brought hints about searching, since the start."""
+    last_hints: int = 0
+    """How many hints the last one of these brought."""
 
 
 @dataclass(frozen=True, slots=True)
