@@ -17,6 +17,7 @@ from typing import cast
 import msgspec
 
 from proxy.compress.notices import READ_MORE, SELECT_CHUNKS
+from proxy.tool_arguments import Mistake, definition, integer, object_of, shown, string
 
 COMPRESSION_FEEDBACK = "stm_compression_feedback"
 
@@ -75,39 +76,10 @@ class FeedbackArguments:
     trace_id: str = ""
 
 
-class _Mistake(ValueError):
-    """An argument is wrong; the text says what would be right."""
-
-
-def _definition(
-    name: str,
-    title: str,
-    description: str,
-    properties: Mapping[str, object],
-    required: tuple[str, ...],
-    *,
-    reads: bool,
-) -> bytes:
-    """One entry of a tool list. No ``outputSchema``: the answer is the text itself."""
-    tool = {
-        "name": name,
-        "title": title,
-        "description": description,
-        "inputSchema": {"type": "object", "properties": properties, "required": required},
-        "annotations": {
-            "readOnlyHint": reads,
-            "destructiveHint": False,
-            "idempotentHint": reads,
-            "openWorldHint": False,
-        },
-    }
-    return msgspec.json.encode(tool)
-
-
 _TEXT = {"type": "string"}
 _HANDLE = {"type": "string", "description": "Key from the shortened answer"}
 
-SELECT_CHUNKS_TOOL = _definition(
+SELECT_CHUNKS_TOOL = definition(
     SELECT_CHUNKS,
     "Get parts of a shortened answer",
     "Returns the exact text of sections of an answer that was shortened.",
@@ -122,7 +94,7 @@ SELECT_CHUNKS_TOOL = _definition(
     ("key", "sections"),
     reads=True,
 )
-READ_MORE_TOOL = _definition(
+READ_MORE_TOOL = definition(
     READ_MORE,
     "Read on in a shortened answer",
     "Returns the next chunk of the full text of an answer that was shortened. "
@@ -135,7 +107,7 @@ READ_MORE_TOOL = _definition(
     ("key",),
     reads=True,
 )
-COMPRESSION_FEEDBACK_TOOL = _definition(
+COMPRESSION_FEEDBACK_TOOL = definition(
     COMPRESSION_FEEDBACK,
     "Report what a shortened answer lacked",
     "Tells the operator what a shortened answer left out, so that later ones get better. "
@@ -160,44 +132,42 @@ NAMES = (SELECT_CHUNKS, READ_MORE, COMPRESSION_FEEDBACK)
 def parse_read_more(arguments: bytes) -> ReadMoreArguments | str:
     """The call's arguments; a text says what is wrong with them and what would be right."""
     try:
-        given = _object(arguments, ("key", "offset", "limit"))
-        limit = _integer(given, "limit")
+        given = object_of(arguments, ("key", "offset", "limit"))
+        limit = integer(given, "limit")
         if limit is not None and limit < 1:
-            raise _Mistake(
-                f"limit is {limit:,}, but must be 1 or more characters; or leave it out."
-            )
-        offset = _integer(given, "offset") or 0
+            raise Mistake(f"limit is {limit:,}, but must be 1 or more characters; or leave it out.")
+        offset = integer(given, "offset") or 0
         if offset < 0:
-            raise _Mistake(f"offset is {offset:,}, but characters are counted from 0 upwards.")
+            raise Mistake(f"offset is {offset:,}, but characters are counted from 0 upwards.")
         return ReadMoreArguments(_key(given), offset, limit)
-    except _Mistake as mistake:
+    except Mistake as mistake:
         return str(mistake)
 
 
 def parse_select_chunks(arguments: bytes) -> SelectChunksArguments | str:
     """The call's arguments; a text says what is wrong with them and what would be right."""
     try:
-        given = _object(arguments, ("key", "sections"))
+        given = object_of(arguments, ("key", "sections"))
         return SelectChunksArguments(_key(given), _sections(given))
-    except _Mistake as mistake:
+    except Mistake as mistake:
         return str(mistake)
 
 
 def parse_compression_feedback(arguments: bytes) -> FeedbackArguments | str:
     """The call's arguments; a text says what is wrong with them and what would be right."""
     try:
-        given = _object(arguments, ("server", "tool", "missing", "kind", "trace_id"))
-        kind = _string(given, "kind", LONGEST_NAME, "")
+        given = object_of(arguments, ("server", "tool", "missing", "kind", "trace_id"))
+        kind = string(given, "kind", LONGEST_NAME, "")
         if kind and kind not in {known.value for known in FeedbackKind}:
-            raise _Mistake(f"kind is {_shown(kind)}, but must be one of: {_KINDS}.")
+            raise Mistake(f"kind is {shown(kind)}, but must be one of: {_KINDS}.")
         return FeedbackArguments(
-            server=_string(given, "server", LONGEST_NAME),
-            tool=_string(given, "tool", LONGEST_NAME),
-            missing=_string(given, "missing", LONGEST_MISSING),
+            server=string(given, "server", LONGEST_NAME),
+            tool=string(given, "tool", LONGEST_NAME),
+            missing=string(given, "missing", LONGEST_MISSING),
             kind=FeedbackKind(kind) if kind else FeedbackKind.OTHER,
-            trace_id=_string(given, "trace_id", LONGEST_NAME, ""),
+            trace_id=string(given, "trace_id", LONGEST_NAME, ""),
         )
-    except _Mistake as mistake:
+    except Mistake as mistake:
         return str(mistake)
 
 
@@ -212,36 +182,11 @@ def text_result(text: str, *, is_error: bool = False) -> bytes:
         return json.dumps(result, separators=(",", ":")).encode()
 
 
-def _object(arguments: bytes, known: tuple[str, ...]) -> dict[str, object]:
-    """The arguments as an object without foreign members; hosts' own ones begin with ``_``."""
-    try:
-        decoded = _decoded(arguments or b"{}")
-    except (ValueError, RecursionError):
-        raise _Mistake("The arguments are no valid JSON; an object is expected.") from None
-    if decoded is None:
-        decoded = {}
-    if not isinstance(decoded, dict):
-        raise _Mistake(f"The arguments must be an object with: {', '.join(known)}.")
-    given = cast("dict[str, object]", decoded)
-    for name in given:
-        if name not in known and not name.startswith("_"):
-            raise _Mistake(f"There is no argument {_shown(name)}; there are: {', '.join(known)}.")
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _decoded(arguments: bytes) -> object:
-    """Any JSON, lone surrogates included. Raises `ValueError` or `RecursionError`."""
-    try:
-        return msgspec.json.decode(arguments)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return json.loads(arguments)
-
-
 def _key(given: Mapping[str, object]) -> str:
     key = given.get("key", "")
     if not isinstance(key, str) or not _KEY.fullmatch(key.strip().lower()):
-        what = f"key is {_shown(key)}, but" if key else "key is missing; it"
-        raise _Mistake(
+        what = f"key is {shown(key)}, but" if key else "key is missing; it"
+        raise Mistake(
             f'{what} must be the 16 hexadecimal digits after key=" in the shortened answer.'
         )
     return key.strip().lower()
@@ -254,18 +199,18 @@ def _sections(given: Mapping[str, object]) -> tuple[str, ...]:
         # Some hosts hand arrays over as text, some models a single id.
         sections = _array_in(sections)
     if not isinstance(sections, list) or not sections:
-        raise _Mistake(f"sections must be an array of section ids, {example}.")
+        raise Mistake(f"sections must be an array of section ids, {example}.")
     items = cast("list[object]", sections)
     if len(items) > MOST_SECTIONS:
-        raise _Mistake(
+        raise Mistake(
             f"sections has {len(items):,} ids; at most {MOST_SECTIONS} are answered at once."
         )
     ids: list[str] = []
     for item in items:
         if not isinstance(item, str) or not item.strip():
-            raise _Mistake(f"sections holds {_shown(item)}, but every id is a text, {example}.")
+            raise Mistake(f"sections holds {shown(item)}, but every id is a text, {example}.")
         if len(item) > LONGEST_SECTION:
-            raise _Mistake(
+            raise Mistake(
                 f"A section id has {len(item):,} characters; at most {LONGEST_SECTION:,} are possible."
             )
         if item not in ids:
@@ -280,37 +225,3 @@ def _array_in(text: str) -> list[object]:
         except (msgspec.MsgspecError, RecursionError):
             return [text]
     return [text]
-
-
-def _integer(given: Mapping[str, object], name: str) -> int | None:
-    value = given.get(name)
-    if value is None:
-        return None
-    if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value.strip()):
-        return int(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise _Mistake(f"{name} is {_shown(value)}, but must be a whole number of characters.")
-    return value
-
-
-def _string(
-    given: Mapping[str, object], name: str, longest: int, default: str | None = None
-) -> str:
-    value = given.get(name, default)
-    if value is None:
-        raise _Mistake(f"{name} is missing; it must be a text.")
-    if not isinstance(value, str):
-        raise _Mistake(f"{name} is {_shown(value)}, but must be a text.")
-    if default is None and not value.strip():
-        raise _Mistake(f"{name} is empty; it must say something.")
-    if len(value) > longest:
-        raise _Mistake(f"{name} has {len(value):,} characters; at most {longest:,} are kept.")
-    return value
-
-
-def _shown(value: object) -> str:
-    """A wrong value as it is quoted in an error, one short line."""
-    text = json.dumps(value, default=str)
-    return text if len(text) <= 80 else text[:79] + "\u2026"
