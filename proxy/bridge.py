@@ -26,6 +26,10 @@ START_SECONDS = 15.0
 _CHUNK = 1 << 18
 """Bytes read at once, into a buffer made once: a new one of this size would be mapped and unmapped by the
 system for each message, which costs more than all else that the bridge does."""
+_LARGE = 1 << 16
+"""Bytes that a pipe holds by default: a piece of this size shows that the host writes more than that."""
+_PIPE_BYTES = 1 << 20
+_F_SETPIPE_SZ = 1031
 _FIRST_PAUSE = 0.005
 _RETRY_SECONDS = 0.25
 _USAGE = """usage: mms connect [--no-start] [--space NAME]
@@ -55,6 +59,7 @@ class Bridge:
         self._ledger = Ledger()
         self._buffer = bytearray(_CHUNK)
         self._view = memoryview(self._buffer)
+        self._wide = False
 
     def run(self) -> int:
         """Pump until the host leaves. Returns the exit code."""
@@ -101,6 +106,7 @@ class Bridge:
         if self._station is not None:
             self._station.close()
         self._station = None
+        self._wide = False
         for id in self._ledger.station_lost():
             self._to_host(
                 b'{"jsonrpc":"2.0","id":' + id + b',"error":{"code":-32000,"message":'
@@ -144,24 +150,32 @@ class Bridge:
         if not size:
             self._finish()
             raise _HostLeft
-        data = bytes(self._view[:size])
         changed = False
         if self._station is None:
             if not self._connect(wait=True):
-                self._refuse(data)
+                self._refuse(bytes(self._view[:size]))
                 return True
             self._resume()
             changed = True
         assert self._station is not None
+        piece = self._view[:size]
         try:
-            self._station.sendall(data)
+            self._station.sendall(piece)
         except OSError:
-            self._ledger.from_host(data)
+            self._note_host(piece)
             self._lost()
             return False
         # Once it is on its way: the host waits for the station, not for us.
-        self._ledger.from_host(data)
+        self._note_host(piece)
+        if size >= _LARGE and not self._wide:
+            self._widen()
         return not changed
+
+    def _note_host(self, piece: memoryview) -> None:
+        if self._buffer.find(b"\n", 0, len(piece)) < 0:
+            self._ledger.host_goes_on(piece)
+        else:
+            self._ledger.from_host(bytes(piece))
 
     def _from_station(self) -> bool:
         """Pass on what the station sent; False when it is gone."""
@@ -173,13 +187,31 @@ class Bridge:
         if not size:
             self._lost()
             return False
-        data = bytes(self._view[:size])
+        piece = self._view[:size]
         if self._ledger.repeating:
-            self._to_host(self._ledger.from_station(data))
+            self._to_host(self._ledger.from_station(bytes(piece)))
+            return True
+        self._to_host(piece)
+        if self._buffer.find(b"\n", 0, size) < 0:
+            self._ledger.station_goes_on(piece)
         else:
-            self._to_host(data)
-            self._ledger.from_station(data)
+            self._ledger.from_station(bytes(piece))
+        if size >= _LARGE and not self._wide:
+            self._widen()
         return True
+
+    def _widen(self) -> None:
+        """Large messages go through: let pipes and socket hold more, so that nobody waits in between."""
+        self._wide = True
+        import fcntl  # not at the top: few hosts send so much
+
+        for descriptor in (0, 1) if sys.platform == "linux" else ():
+            try:
+                fcntl.fcntl(descriptor, _F_SETPIPE_SZ, _PIPE_BYTES)
+            except OSError:
+                continue  # no pipe, or the system keeps it small
+        assert self._station is not None
+        self._station.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _PIPE_BYTES)
 
     def _finish(self) -> None:
         """The host is done: let the station know, and pass on what is still to come."""
@@ -193,7 +225,7 @@ class Bridge:
         except OSError:
             pass
 
-    def _to_host(self, data: bytes) -> None:
+    def _to_host(self, data: bytes | memoryview) -> None:
         try:
             sent = os.write(1, data)
             while sent < len(data):

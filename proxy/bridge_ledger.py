@@ -71,6 +71,14 @@ class Ledger:
                 if method == b"initialize":
                     self.initialize = line + b"\n"
 
+    def host_goes_on(self, piece: memoryview) -> None:
+        """Note a piece of a line of the host's that neither begins another one nor ends it."""
+        self._host_rest = _longer(self._host_rest, piece)
+
+    def station_goes_on(self, piece: memoryview) -> None:
+        """Note such a piece of a line of the station's."""
+        self._station_rest = _longer(self._station_rest, piece)
+
     def from_station(self, data: bytes) -> bytes:
         """Note what the station sends; returns what the host is to see of it."""
         self._station_rest, lines = _lines(self._station_rest, data)
@@ -126,8 +134,21 @@ def _parsed(line: bytes) -> tuple[bytes, bytes | None] | None:
 
 def _lines(rest: bytes, data: bytes) -> tuple[bytes, list[bytes]]:
     """The unfinished line, and the complete ones without their ends."""
-    if b"\n" not in data:
-        rest += data
-        return (rest[:_ENDS] + rest[-_ENDS:] if len(rest) > _LONG else rest), []
-    first, *others = data.split(b"\n")
-    return others.pop(), [rest + first, *others]
+    end = data.find(b"\n")
+    if end < 0:
+        return _longer(rest, memoryview(data)), []
+    lines = [rest + data[:end]]
+    start = end + 1
+    while (end := data.find(b"\n", start)) >= 0:
+        lines.append(data[start:end])
+        start = end + 1
+    return data[start:], lines
+
+
+def _longer(rest: bytes, piece: memoryview) -> bytes:
+    """The unfinished line with its next piece; of a long one only both ends."""
+    if len(rest) + len(piece) <= _LONG:
+        return rest + piece
+    begin = rest[:_ENDS]
+    begin += piece[: _ENDS - len(begin)]
+    return begin + (piece[-_ENDS:] if len(piece) >= _ENDS else (rest + piece)[-_ENDS:])

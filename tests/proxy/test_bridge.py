@@ -100,6 +100,23 @@ def test_long_lines_cost_little_memory_and_keep_their_id(size: int, cuts: int) -
     assert ledger.held == 0
 
 
+@given(st.lists(st.integers(0, 90_000), max_size=5), st.integers(1, 100_000))
+def test_pieces_noted_without_a_copy_count_like_any_others(pieces: list[int], size: int) -> None:
+    copied, viewed = Ledger(), Ledger()
+    line = _line(method="tools/call", params={"text": "x" * sum(pieces)}, id=size)
+    start = 0
+    for length in pieces:
+        piece = line[start : start + length]
+        start += length
+        copied.from_host(piece)
+        viewed.host_goes_on(memoryview(bytearray(piece)))
+        assert viewed.held == copied.held
+    copied.from_host(line[start:])
+    viewed.from_host(line[start:])
+
+    assert copied.under_way == viewed.under_way == {str(size).encode()}
+
+
 @given(st.text())
 def test_texts_are_quoted_as_json(text: str) -> None:
     try:
