@@ -36,7 +36,10 @@ _SENTENCE_END = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])[\"'\u201d\u2019)\]]{0,
 @lru_cache(maxsize=2048)
 def content_words(text: str) -> frozenset[str]:
     """The keys of the words and values of ``text``, for `is_candidate`."""
-    return frozenset(token.key for one in _sentences(text) for token in read_sentence(one).tokens)
+    readings = _whole(_sentences(text))
+    if len(readings) == 1:
+        return readings[0].keys
+    return frozenset[str]().union(*(reading.keys for reading in readings))
 
 
 def is_candidate(
@@ -76,6 +79,29 @@ def compare_different(older: str, newer: str, similarity: float | None = None) -
     if found is not None:
         return found
     return _agreement(_whole(olders), _whole(newers), similarity)
+
+
+def related(older: str, newer: str, similarity: float | None = None) -> PairEvidence | None:
+    """`compare_different`; ``None`` for texts that are unrelated, which most pairs are and which is told
+    by sets of words in microseconds.
+    """
+    olders, newers = _sentences(older), _sentences(newer)
+    found = contradiction(olders, newers, similarity)
+    if found is not None:
+        return found
+    (words, weighty), (other_words, other_weighty) = _exact_words(older), _exact_words(newer)
+    if not weighty <= other_words and not other_weighty <= words:
+        return None  # each says something that the other does not say
+    evidence = _agreement(_whole(olders), _whole(newers), similarity)
+    return None if evidence.klass is PairClass.UNRELATED else evidence
+
+
+@lru_cache(maxsize=2048)
+def _exact_words(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The exact keys of all tokens of a text, and of those that are not light."""
+    tokens = [token for reading in _whole(_sentences(text)) for token in reading.tokens]
+    weighty = (_exact_key(token) for token in tokens if not _all_light([token]))
+    return frozenset(map(_exact_key, tokens)), frozenset(weighty)
 
 
 @lru_cache(maxsize=2048)

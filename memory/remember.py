@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from memory.api import AddRecord, Candidate, Resolve, Stored
-from memory.compare import NEAR_FROM, compare_different, content_words, is_candidate
+from memory.compare import NEAR_FROM, content_words, is_candidate, related
 from memory.core import Core, fresh_id, need_record
 from memory.embedding.port import Floats
 from memory.errors import FaultCode, MemoryFault
@@ -159,10 +159,10 @@ def look_around(
         if not is_candidate(content_words(other.text.content), own_words, similarity):
             continue
         if other.norm_hash == record.norm_hash:
-            evidence = _SAME
+            evidence: PairEvidence | None = _SAME
         else:
-            evidence = compare_different(_whole(other), _whole(record), similarity)
-        if evidence.klass is PairClass.UNRELATED:
+            evidence = related(_whole(other), _whole(record), similarity)
+        if evidence is None:
             continue
         older, newer = sorted((other.num, record.num))
         edges.append(Edge(older, newer, similarity or 0.0, evidence.klass, evidence.score, model))

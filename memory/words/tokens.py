@@ -93,6 +93,10 @@ class Reading:
     """It begins with something unspecific ("a dog", "two people"): another sentence may mean another one."""
     signature: tuple[str, ...]
     """All values and signs as they are written, in order."""
+    keys: frozenset[str]
+    """Of all tokens."""
+    subject: frozenset[str]
+    """Keys of the tokens before `subject_end`."""
 
 
 _PUNCTUATION = (
@@ -166,26 +170,45 @@ class _Lexical(NamedTuple):
     stem: str
     ends: bool
     """A verb of ending."""
+    verbal: bool
+    """It may be the main verb."""
+    measure: bool
+    """It may be a number, unit, month or day of the week."""
+    denies: bool
+    qualifies: str | None
+    """Its kind of `QUALIFIERS` or quantifiers."""
+    function: bool
 
 
 @lru_cache(maxsize=8192)
 def _lexical(low: str) -> _Lexical:
     stemmed = stem(low)
+    measure = low in UNITS or low in MONTHS or low in WEEKDAYS or low in NUMBERS
+    denies = low in NEGATORS or low.endswith("n't")
+    qualifies = _QUANTIFIERS.get(low) or QUALIFIERS.get(low)
+    function = low in _FUNCTION
+    verb = low in VERBS
     special = (
-        low in NEGATORS
-        or low in _FUNCTION
-        or low in VERBS
-        or low in UNITS
-        or low in MONTHS
-        or low in WEEKDAYS
-        or low in NUMBERS
-        or low in _QUANTIFIERS
-        or low in QUALIFIERS
+        measure
+        or denies
+        or qualifies is not None
+        or function
+        or verb
         or low in _BREAKS
         or low == "longer"
-        or low.endswith(("n't", "'s", "'"))
+        or low.endswith(("'s", "'"))
     )
-    return _Lexical(not special, SAME.get(stemmed, stemmed), stemmed, stemmed in ENDING_VERBS)
+    return _Lexical(
+        plain=not special,
+        key=SAME.get(stemmed, stemmed),
+        stem=stemmed,
+        ends=stemmed in ENDING_VERBS,
+        verbal=verb or low.endswith(("s", "ed")),
+        measure=measure,
+        denies=denies,
+        qualifies=qualifies,
+        function=function,
+    )
 
 
 _NO_ONE = re.compile(r"\bno[ -]?one\b", re.IGNORECASE)
@@ -218,25 +241,33 @@ class _Reader:
         text = _NO_ONE.sub("nobody", unicodedata.normalize("NFKC", sentence))
         self.shouting = text.isupper()
         chunks: list[str] = _CHUNK.findall(text)
-        for place, chunk in enumerate(chunks):
-            following = chunks[place + 1] if place + 1 < len(chunks) else ""
+        for chunk, following in zip(chunks, (*chunks[1:], ""), strict=True):
             if chunk in _CLAUSE:
                 self._mark(chunk)
+                continue
+            low = chunk.casefold()
+            if low.isalpha():
+                self._word(chunk, low, following)
+                self.previous = low
             else:
-                self._chunk(chunk, following)
-                self.started = True
+                self._chunk(chunk, low, following)
+            self.started = True
         first = chunks[0].casefold() if chunks else ""
         imperative = first in IMPERATIVES
+        subject_end = 0 if imperative else max(self.verb_at, 0)
+        keys = [token.key for token in self.tokens]
         return Reading(
             tokens=tuple(self.tokens),
             negators=tuple(self.negators),
             qualifiers=tuple(sorted(kind for kind, _ in self.qualifiers)),
             relations=tuple(sorted(self._relations())),
-            subject_end=0 if imperative else max(self.verb_at, 0),
+            subject_end=subject_end,
             found_verb=self.verb_at >= 0 or imperative,
             labelled=self.labelled,
             indefinite=first in _INDEFINITE or first in NUMBERS,
             signature=tuple(self.signature),
+            keys=frozenset(keys),
+            subject=frozenset(keys[:subject_end]),
         )
 
     def _relations(self) -> Iterator[str]:
@@ -251,12 +282,8 @@ class _Reader:
         self.clause += 1
         self.previous = mark
 
-    def _chunk(self, chunk: str, following: str) -> None:
-        low = chunk.casefold()
-        if low.isalpha():
-            self._word(chunk, low, following)
-            self.previous = low
-            return
+    def _chunk(self, chunk: str, low: str, following: str) -> None:
+        """Take what is no plain word."""
         low = low.replace("\u2019", "'").replace("\u2212", "-")
         if any(map(str.isdigit, low)):
             self._value(low)
@@ -310,11 +337,11 @@ class _Reader:
     def _word(self, chunk: str, low: str, following: str) -> None:
         lexical = _lexical(low)
         if lexical.plain:
-            if self._seeks_verb() and low.endswith(("s", "ed")):
+            if lexical.verbal and self._seeks_verb():
                 self._verb(low, following.casefold())
             self._content(chunk, low, lexical)
-        elif not self._measure(chunk, low, following.casefold()):
-            self._function(chunk, low, following.casefold(), lexical)
+        elif not lexical.measure or not self._measure(chunk, low, following.casefold()):
+            self._function(chunk, low, following, lexical)
 
     def _content(self, chunk: str, low: str, lexical: _Lexical) -> None:
         if lexical.ends:
@@ -345,23 +372,24 @@ class _Reader:
             return True
         return False
 
-    def _function(self, chunk: str, low: str, beside: str, lexical: _Lexical) -> None:
+    def _function(self, chunk: str, low: str, following: str, lexical: _Lexical) -> None:
         """A negator, qualifier, verb or filler; or a content word after all."""
-        if low in NEGATORS or low.endswith("n't"):
+        if lexical.denies:
             self.negators.append(Negator(len(self.tokens), low, low in BARE_NEGATORS))
-            self._verb(low, beside)
+            self._verb(low, following.casefold())
             return
         if low == "longer" and self.previous == "no":
             return
-        kind = _QUANTIFIERS.get(low) or QUALIFIERS.get(low)
+        kind = lexical.qualifies
         if kind is not None and not (low == "to" and self.previous == "according"):
             self.qualifiers.append((kind, len(self.tokens)))
-        self._verb(low, beside)
+        if lexical.verbal:
+            self._verb(low, following.casefold())
         if low in _BREAKS:
             self.clause += 1
         acronym = len(chunk) > 1 and chunk.isupper() and not self.shouting
         letter = chunk == "A" and self.started and self.previous not in _CLAUSE
-        if low in _FUNCTION and not acronym and not letter:
+        if lexical.function and not acronym and not letter:
             return
         owner = low.removesuffix("'s").removesuffix("'")
         if owner:
