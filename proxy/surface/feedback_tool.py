@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
 from proxy.surface.model import RateResult, Rating
+from proxy.tool_arguments import Mistake, definition, object_of, shown, string
 
 SURFACING_FEEDBACK = "stm_surfacing_feedback"
 MOST_RATINGS = 50
@@ -20,40 +21,30 @@ _RATINGS = [rating.value for rating in Rating]
 _NAMES = ", ".join(_RATINGS)
 _KNOWN = ("surfacing_id", "rating", "memory_id", "ratings")
 
-SURFACING_FEEDBACK_TOOL = msgspec.json.encode(
+SURFACING_FEEDBACK_TOOL = definition(
+    SURFACING_FEEDBACK,
+    "Rate memories shown with an answer",
+    "Rates memories that an answer brought along: one by memory_id, all of them, or several by "
+    "ratings. not_relevant and already_known ones are not shown again.",
     {
-        "name": SURFACING_FEEDBACK,
-        "title": "Rate memories shown with an answer",
-        "description": "Rates memories that an answer brought along: one by memory_id, all of them, or "
-        "several by ratings. not_relevant and already_known ones are not shown again.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "surfacing_id": {"type": "string"},
-                "rating": {"type": "string", "enum": _RATINGS},
-                "memory_id": {"type": "string"},
-                "ratings": {
-                    "type": "array",
-                    "description": "Instead of rating and memory_id",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "memory_id": {"type": "string"},
-                            "rating": {"type": "string", "enum": _RATINGS},
-                        },
-                        "required": ["memory_id", "rating"],
-                    },
+        "surfacing_id": {"type": "string"},
+        "rating": {"type": "string", "enum": _RATINGS},
+        "memory_id": {"type": "string"},
+        "ratings": {
+            "type": "array",
+            "description": "Instead of rating and memory_id",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "memory_id": {"type": "string"},
+                    "rating": {"type": "string", "enum": _RATINGS},
                 },
+                "required": ["memory_id", "rating"],
             },
-            "required": ["surfacing_id"],
         },
-        "annotations": {
-            "readOnlyHint": False,
-            "destructiveHint": False,
-            "idempotentHint": True,
-            "openWorldHint": False,
-        },
-    }
+    },
+    ("surfacing_id",),
+    reads=False,
 )
 
 
@@ -77,26 +68,12 @@ class FeedbackCall:
 def parse(arguments: bytes) -> FeedbackCall | str:
     """The call's arguments; a text says what is wrong with them and what would be right."""
     try:
-        decoded: object = msgspec.json.decode(arguments or b"{}")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return "The arguments are no valid JSON; an object is expected."
-    if not isinstance(decoded, dict):
-        return f"The arguments must be an object with: {', '.join(_KNOWN)}."
-    given = {
-        name: value
-        for name, value in cast("dict[str, Any]", decoded).items()
-        if value is not None and not name.startswith("_")
-    }
-    unknown = next((name for name in given if name not in _KNOWN), None)
-    if unknown is not None:
-        return f"There is no argument {unknown[:80]!r}; there are: {', '.join(_KNOWN)}."
-    surfacing_id = given.get("surfacing_id")
-    if not isinstance(surfacing_id, str) or not surfacing_id.strip():
-        return "surfacing_id is missing; it stands in the answer that brought the memories."
-    if len(surfacing_id) > LONGEST_ID:
-        return f"surfacing_id has {len(surfacing_id):,} characters; it is 12 hexadecimal digits."
-    ratings = _batched(given) if "ratings" in given else _single(given)
-    return ratings if isinstance(ratings, str) else FeedbackCall(surfacing_id.strip(), ratings)
+        given = object_of(arguments, _KNOWN)
+        surfacing_id = string(given, "surfacing_id", LONGEST_ID).strip()
+        ratings = _batched(given) if "ratings" in given else _single(given)
+    except Mistake as mistake:
+        return str(mistake)
+    return FeedbackCall(surfacing_id, ratings)
 
 
 def answer(call: FeedbackCall, results: Sequence[RateResult]) -> tuple[bytes, bool]:
@@ -138,77 +115,59 @@ def result_of(text: str, structured: object = None, *, is_error: bool = False) -
         return msgspec.json.encode(result)
 
 
-def _single(given: dict[str, Any]) -> tuple[OneRating, ...] | str:
+def _single(given: Mapping[str, object]) -> tuple[OneRating, ...]:
     if "rating" not in given:
-        return f"Give rating (one of {_NAMES}), or ratings with one per memory."
-    memory_id = given.get("memory_id", "")
-    if not isinstance(memory_id, str) or len(memory_id) > LONGEST_ID:
-        return (
-            f"memory_id must be a text of at most {LONGEST_ID} characters, as the answer gave it."
-        )
+        raise Mistake(f"Give rating (one of {_NAMES}), or ratings with one per memory.")
+    memory_id = string(given, "memory_id", LONGEST_ID, "")
     rating = _rating(given["rating"])
     if rating is None:
-        return f"rating is {_shown(given['rating'])}, but must be one of: {_NAMES}."
+        raise Mistake(f"rating is {shown(given['rating'])}, but must be one of: {_NAMES}.")
     return (OneRating(memory_id.strip(), rating),)
 
 
-def _batched(given: dict[str, Any]) -> tuple[OneRating, ...] | str:
+def _batched(given: Mapping[str, object]) -> tuple[OneRating, ...]:
     if "rating" in given or "memory_id" in given:
-        return "Give either rating (with memory_id), or ratings; not both."
-    entries: object = given["ratings"]
+        raise Mistake("Give either rating (with memory_id), or ratings; not both.")
+    entries = given["ratings"]
     if isinstance(entries, str):  # some hosts hand arrays over as text
         try:
             entries = msgspec.json.decode(entries.encode("utf-8", "replace"))
         except msgspec.MsgspecError:
             entries = None
     if not isinstance(entries, list) or not entries:
-        return "ratings must be an array of objects, each with memory_id and rating."
+        raise Mistake("ratings must be an array of objects, each with memory_id and rating.")
     items = cast("list[object]", entries)
     if len(items) > MOST_RATINGS:
-        return f"ratings has {len(items):,} entries; at most {MOST_RATINGS} are taken at once."
-    ratings: list[OneRating] = []
-    for number, item in enumerate(items):
-        found = _entry(item)
-        if found is None:
-            return (
-                f"ratings[{number}] is {_shown(item)}, but must be an object with memory_id (a text) "
-                f"and rating (one of {_NAMES})."
-            )
-        ratings.append(found)
-    twice = [one.memory_id for one in ratings]
-    again = next((id for id in twice if twice.count(id) > 1), None)
+        raise Mistake(
+            f"ratings has {len(items):,} entries; at most {MOST_RATINGS} are taken at once."
+        )
+    ratings = tuple(_entry(number, item) for number, item in enumerate(items))
+    ids = [one.memory_id for one in ratings]
+    again = next((id for id in ids if ids.count(id) > 1), None)
     if again is not None:
-        return f"ratings rates {again!r} twice; give one rating per memory."
-    return tuple(ratings)
+        raise Mistake(f"ratings rates {shown(again)} twice; give one rating per memory.")
+    return ratings
 
 
-def _entry(item: object) -> OneRating | None:
-    if not isinstance(item, dict):
-        return None
-    fields = cast("dict[str, object]", item)
-    memory_id, rating = fields.get("memory_id"), _rating(fields.get("rating"))
-    if not isinstance(memory_id, str) or not memory_id.strip() or rating is None:
-        return None
-    if len(memory_id) > LONGEST_ID or set(fields) - {"memory_id", "rating"}:
-        return None
-    return OneRating(memory_id.strip(), rating)
+def _entry(number: int, item: object) -> OneRating:
+    fields = cast("dict[str, object]", item) if isinstance(item, dict) else None
+    if fields is not None:
+        memory_id, rating = fields.get("memory_id"), _rating(fields.get("rating"))
+        if (
+            isinstance(memory_id, str)
+            and 0 < len(memory_id.strip()) <= LONGEST_ID
+            and rating is not None
+            and set(fields) == {"memory_id", "rating"}
+        ):
+            return OneRating(memory_id.strip(), rating)
+    raise Mistake(
+        f"ratings[{number}] is {shown(fields or item)}, but must be an object with memory_id (a text) and "
+        f"rating (one of {_NAMES})."
+    )
 
 
 def _rating(value: object) -> Rating | None:
     return Rating(value) if isinstance(value, str) and value in _RATINGS else None
-
-
-def _shown(value: object) -> str:
-    text = msgspec.json.encode(value).decode("utf-8", "replace") if _plain(value) else "?"
-    return text if len(text) <= 80 else text[:79] + "\u2026"
-
-
-def _plain(value: object) -> bool:
-    try:
-        msgspec.json.encode(value)
-    except (TypeError, UnicodeEncodeError):
-        return False
-    return True
 
 
 def _whole(text: str) -> str:
