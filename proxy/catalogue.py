@@ -7,62 +7,27 @@ give the same bytes, so that a provider's prompt cache keeps working across rest
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from config.schema import Compression
 from proxy import wire
-from proxy.model import ToolView, WithheldTool
-from proxy.query import CONTEXT_QUERY
-from proxy.splice import member_spans, with_member, with_value
+from proxy.descriptions import DESCRIBE_TOOL, described
+from proxy.eligibility import SEPARATOR, Names, Offering, judge, own_name
+from proxy.model import ToolView, WithheldCount, WithheldTool
+from proxy.offer import Offer, OfferedUpstream
+from proxy.query_argument import with_query_argument
 
-SEPARATOR = "__"
-MAX_NAME = 128
-"""Characters of an advertised name; hosts leave out tools with longer ones."""
-_NAME = re.compile(r"[A-Za-z0-9_./-]+")
-_CONTEXT_QUERY_SCHEMA = (
-    b'{"type":"string","description":"What you look for: a long answer is shortened around it"}'
-)
-_CONTEXT_QUERY_PROPERTIES = b'{"%s":%s}' % (CONTEXT_QUERY.encode(), _CONTEXT_QUERY_SCHEMA)
-_RESTRICTING = frozenset(
-    (
-        *("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if"),
-        *("propertyNames", "patternProperties", "maxProperties", "dependentSchemas"),
-    )
-)
-"""With one of these a schema may refuse an argument although its properties name it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What one upstream offers, each item as the JSON text that the upstream sent."""
-
-    tools: tuple[bytes, ...] = ()
-    resources: tuple[bytes, ...] = ()
-    templates: tuple[bytes, ...] = ()
-    prompts: tuple[bytes, ...] = ()
-
-    def in_known_order(self, known: Offer) -> Offer:
-        """This offer, with lists in the known order where they hold the same items.
-
-        Some servers list in a random order; a changed order would re-bill the whole prompt.
-        """
-        return Offer(
-            _in_order(self.tools, known.tools),
-            _in_order(self.resources, known.resources),
-            _in_order(self.templates, known.templates),
-            _in_order(self.prompts, known.prompts),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class OfferedUpstream:
-    """An upstream as the catalogue sees it."""
-
-    name: str
-    prefix: str
-    offer: Offer
-    hidden_tools: frozenset[str] = frozenset()
-    """Switched off in the settings."""
+__all__ = [
+    "Advertised",
+    "Catalogue",
+    "Offer",
+    "OfferedUpstream",
+    "build",
+    "template_fits",
+    "tool_views",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +39,14 @@ class Advertised:
     """The upstream's own name."""
     text: bytes
     """JSON as hosts see it."""
+    source: bytes = b""
+    """Of a tool: its definition as the upstream sent it."""
+    override: str = ""
+    """Of a tool: the description that replaces the upstream's; empty: none does."""
+    changes: tuple[str, ...] = ()
+    """Of a tool: what was changed about its description, one clause each."""
+    compression: Compression = Compression.AUTO
+    """Of a tool: how its long answers become smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +127,16 @@ class Catalogue:
                 return tool.reason
         return None
 
+    def withheld_counts(self, upstream: str) -> tuple[WithheldCount, ...]:
+        """How many tools of one upstream are withheld for which reason, the most frequent first."""
+        counts = Counter(tool.code for tool in self.withheld.get(upstream, ()))
+        return tuple(WithheldCount(code, count) for code, count in counts.most_common())
+
+    def reject_reasons(self) -> dict[str, int]:
+        """How many tools of all upstreams are withheld, by reason code."""
+        tools = (tool for withheld in self.withheld.values() for tool in withheld)
+        return dict(Counter(tool.code.value for tool in tools))
+
     def upstreams_of_uri(self, uri: str) -> tuple[str, ...]:
         """Upstreams that list this resource, else those with a template that fits it."""
         listed = tuple(item.upstream for item in self.resources if item.name == uri)
@@ -182,16 +165,26 @@ def build(
     resources: dict[str, Advertised] = {}
     templates: dict[str, Advertised] = {}
     withheld: dict[str, tuple[WithheldTool, ...]] = {}
+    names = Names(own, _owners(upstreams), tools)
     for upstream in upstreams:
         refused: list[WithheldTool] = []
+        offering = Offering(
+            upstream.name,
+            upstream.prefix,
+            upstream.hidden_tools,
+            upstream.runs_tasks,
+            upstream.failing,
+        )
         for text in upstream.offer.tools:
-            item = _advertise_tool(upstream, text, tools, own, looks_secret)
-            if isinstance(item, WithheldTool):
-                refused.append(item)
+            members = judge(offering, text, names, looks_secret)
+            if isinstance(members, WithheldTool):
+                refused.append(members)
             else:
-                if context_query:
-                    item = _asking_for_query(item)
-                tools[upstream.prefix + SEPARATOR + item.name] = item
+                name = own_name(text)
+                item = _advertise_tool(
+                    upstream, name, text, members, DESCRIBE_TOOL in own, context_query
+                )
+                tools[upstream.prefix + SEPARATOR + name] = item
         withheld[upstream.name] = tuple(refused)
         for text in upstream.offer.prompts:
             item = _advertise_prompt(upstream, text)
@@ -217,9 +210,8 @@ def tool_views(catalogue: Catalogue, upstream: str) -> tuple[ToolView, ...]:
         if item.upstream == upstream:
             members = wire.members_of(item.text)
             title = wire.string(members, "title") or ""
-            views.append(
-                ToolView(item.name, advertised_as, title, wire.string(members, "description") or "")
-            )
+            description = wire.string(members, "description") or ""
+            views.append(ToolView(item.name, advertised_as, title, description, item.changes))
     return tuple(views)
 
 
@@ -232,87 +224,41 @@ def template_fits(template: str, uri: str) -> bool:
 
 def _advertise_tool(
     upstream: OfferedUpstream,
-    text: bytes,
-    taken: Mapping[str, Advertised],
-    reserved: Mapping[str, bytes],
-    looks_secret: Callable[[str], bool],
-) -> Advertised | WithheldTool:
-    try:
-        members = wire.members_of(text)
-    except wire.MalformedMessage as error:
-        return WithheldTool("?", f"its description cannot be read: {error.reason}")
-    name = wire.string(members, "name")
-    if not name:
-        return WithheldTool("?", "it has no name")
-    reason = _tool_fault(upstream, name, members, taken)
-    if reason is None and upstream.prefix + SEPARATOR + name in reserved:
-        reason = f"the name {upstream.prefix}{SEPARATOR}{name} is one of mms's own tools"
-    if reason is None and looks_secret(text.decode("utf-8", "replace")):
-        reason = "its description holds something that looks like a credential"
-    if reason is not None:
-        return WithheldTool(name, reason)
+    name: str,
+    source: bytes,
+    members: wire.Members,
+    recoverable: bool,
+    context_query: bool,
+) -> Advertised:
+    rules = upstream.descriptions.of(name)
+    told = described(members, rules, recoverable=recoverable)
+    members = dict(told.members)
     members["name"] = wire.raw(upstream.prefix + SEPARATOR + name)
     annotations = members.get("annotations")
     if annotations is not None:
         members["annotations"] = _attributed(upstream.name, annotations)
-    return Advertised(upstream.name, name, wire.encode(members))
+    text = wire.encode(members)
+    return Advertised(
+        upstream.name,
+        name,
+        with_query_argument(text) if context_query else text,
+        source,
+        rules.override,
+        told.changes,
+        upstream.compression_of(name),
+    )
 
 
-def _tool_fault(
-    upstream: OfferedUpstream,
-    name: str,
-    members: wire.Members,
-    taken: Mapping[str, Advertised],
-) -> str | None:
-    composed = upstream.prefix + SEPARATOR + name
-    if name in upstream.hidden_tools:
-        return f"switched off by upstreams.{upstream.name}.tools.{name}.enabled"
-    if not _NAME.fullmatch(name):
-        return "its name has characters other than letters, digits and _ - . /"
-    if len(composed) > MAX_NAME:
-        return f"its name with the prefix has {len(composed)} characters; hosts take {MAX_NAME}"
-    if composed in taken:
-        other = taken[composed].upstream
-        where = "twice by this upstream" if other == upstream.name else f"by {other} as well"
-        return f"the name {composed} is offered {where}"
-    for key in ("description", "title"):
-        if key in members and wire.text_of(members[key]) is None and bytes(members[key]) != b"null":
-            return f"its {key} is not a text"
-    schema = bytes(members.get("inputSchema", b"")).strip()
-    if not schema.startswith(b"{"):
-        return "it has no input schema" if not schema else "its input schema is not an object"
-    try:
-        declared = wire.members_of(schema)
-    except wire.MalformedMessage as error:
-        return f"its input schema cannot be read: {error.reason}"
-    if "type" in declared and wire.text_of(declared["type"]) != "object":
-        return "its input schema does not describe an object"
-    return None
-
-
-def _asking_for_query(item: Advertised) -> Advertised:
-    """The tool with one more argument, unless its schema has it or may refuse it."""
-    spans = {span.name: span for span in member_spans(item.text) or ()}
-    at = spans["inputSchema"]
-    schema = _with_query(item.text[at.value : at.end])
-    if schema is None:
-        return item
-    return Advertised(item.upstream, item.name, with_value(item.text, at, schema))
-
-
-def _with_query(schema: bytes) -> bytes | None:
-    spans = member_spans(schema) or []
-    names = [span.name for span in spans]
-    if not _RESTRICTING.isdisjoint(names) or names.count("properties") > 1:
-        return None
-    if "properties" not in names:
-        return with_member(schema, "properties", _CONTEXT_QUERY_PROPERTIES)
-    at = spans[names.index("properties")]
-    declared = schema[at.value : at.end]
-    if any(span.name == CONTEXT_QUERY for span in member_spans(declared) or ()):
-        return None
-    properties = with_member(declared, CONTEXT_QUERY, _CONTEXT_QUERY_SCHEMA)
-    return None if properties is None else with_value(schema, at, properties)
+def _owners(upstreams: Sequence[OfferedUpstream]) -> dict[str, set[tuple[str, str]]]:
+    """Who wants which advertised name. ``a`` + ``b__c`` and ``a__b`` + ``c`` want the same one."""
+    owners: dict[str, set[tuple[str, str]]] = {}
+    for upstream in upstreams:
+        for text in upstream.offer.tools:
+            name = own_name(text)
+            if name and name not in upstream.hidden_tools:
+                composed = upstream.prefix + SEPARATOR + name
+                owners.setdefault(composed, set()).add((upstream.name, name))
+    return owners
 
 
 def _attributed(upstream: str, annotations: wire.Raw) -> wire.Raw:
@@ -349,7 +295,3 @@ def _collect(upstream: str, texts: Sequence[bytes], key: str, into: dict[str, Ad
         name = wire.text_of(members[key]) if key in members else None
         if name is not None:
             into.setdefault(name, Advertised(upstream, name, text))
-
-
-def _in_order(new: tuple[bytes, ...], known: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    return known if new != known and sorted(new) == sorted(known) else new

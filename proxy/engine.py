@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 
 from config.paths import Paths, ensure_private_directory
 from config.schema import LlmSettings, ProxySettings, UpstreamSettings
-from config.secret_formats import format_spans
 from config.secrets import known_secrets
 from config.store import Applied, Rejected, SettingsStore, Unchanged
 from proxy import wire
 from proxy.answer_rules import default_budget, rules_for
 from proxy.answers import Answers, OriginalCall
 from proxy.backchannel import Backchannel
+from proxy.eligibility import looks_sensitive
 from proxy.event_stream import EventFeed
 from proxy.events import (
     CallsRecorded,
@@ -340,7 +340,7 @@ class Engine:
         }
 
     def _looks_secret(self, text: str) -> bool:
-        return any(format_spans(text))
+        return looks_sensitive(text)
 
     def _make_redactor(self) -> Redactor:
         loaded = self.store.loaded

@@ -9,11 +9,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from config.schema import ProxySettings
+from config.schema import ProxySettings, ToolSettings, UpstreamSettings
 from proxy import wire
 from proxy.catalogue import Catalogue, OfferedUpstream, build
+from proxy.descriptions import DescriptionPlan, DescriptionRules
+from proxy.eligibility import runs_tasks
 from proxy.model import UpstreamState
 from proxy.session import HostSession
+from proxy.tool_health import Failures, FailureShare, failing
 from proxy.upstream import Upstream
 
 OUTAGE_GRACE_SECONDS = 600.0
@@ -57,6 +60,8 @@ class HostLists:
         self.catalogue = Catalogue()
         self.own_tools: Callable[[], Sequence[bytes]] = tuple
         """Definitions of the tools that mms itself answers."""
+        self.failures: Failures = {}
+        """Recent calls that failed; `rebuild` withholds tools by it and ``proxy.max_error_share``."""
         self._settings = settings
         self._upstreams = upstreams
         self._sessions = sessions
@@ -69,19 +74,13 @@ class HostLists:
     def rebuild(self) -> frozenset[str]:
         """Derive the catalogue anew; returns the kinds of lists that changed."""
         now = time.monotonic()
+        settings = self._settings()
+        failing_tools = failing(self.failures, settings.max_error_share)
         offered = [
-            OfferedUpstream(
-                upstream.name,
-                upstream.settings.prefix or upstream.name,
-                upstream.offer,
-                frozenset(
-                    name for name, tool in upstream.settings.tools.items() if not tool.enabled
-                ),
-            )
+            _offered(upstream, settings, failing_tools.get(upstream.name, {}))
             for upstream in self._upstreams.values()
             if _advertised(upstream, now)
         ]
-        settings = self._settings()
         self.catalogue = build(
             offered,
             self._looks_secret,
@@ -157,6 +156,43 @@ class HostLists:
             waiting, self._waiting = self._waiting, []
             for item in waiting:
                 self._reply(item.session, item.id, item.kind)
+
+
+def _offered(
+    upstream: Upstream, settings: ProxySettings, failing_tools: Mapping[str, FailureShare]
+) -> OfferedUpstream:
+    """The upstream with its settings, every default filled in."""
+    own = upstream.settings
+    general = own.compression or settings.compression
+    return OfferedUpstream(
+        upstream.name,
+        own.prefix or upstream.name,
+        upstream.offer,
+        frozenset(name for name, tool in own.tools.items() if not tool.enabled),
+        DescriptionPlan(
+            _description_rules(settings, own),
+            {name: _description_rules(settings, own, tool) for name, tool in own.tools.items()},
+        ),
+        runs_tasks(upstream.capabilities),
+        failing_tools,
+        {"": general} | {name: tool.compression or general for name, tool in own.tools.items()},
+    )
+
+
+def _description_rules(
+    settings: ProxySettings, upstream: UpstreamSettings, tool: ToolSettings | None = None
+) -> DescriptionRules:
+    most = None if tool is None else tool.max_description_chars
+    if most is None:
+        most = upstream.max_description_chars
+    strip = None if tool is None else tool.strip_schema_descriptions
+    if strip is None:
+        strip = upstream.strip_schema_descriptions
+    return DescriptionRules(
+        "" if tool is None else tool.description_override,
+        settings.max_description_chars if most is None else most,
+        settings.strip_schema_descriptions if strip is None else strip,
+    )
 
 
 def _advertised(upstream: Upstream, now: float) -> bool:

@@ -163,12 +163,51 @@ class CallQuery:
     """Substring, case-insensitive, of upstream, tool, host or error."""
 
 
+class WithheldReason(Enum):
+    """Why a tool is not advertised, in one word for other programs."""
+
+    DUPLICATE_NAME = "duplicate_name"
+    """Another tool is advertised under this name, or would be."""
+    CONFIG_HIDDEN = "config_hidden"
+    """Switched off in the settings."""
+    NAME_OVERFLOW = "name_overflow"
+    """With the prefix the name is longer than hosts take."""
+    INVALID_NAME = "invalid_name"
+    """It has characters that hosts refuse, or there is none."""
+    RESERVED_NAME = "reserved_name"
+    """With the prefix it is the name of a tool of mms itself."""
+    UNREADABLE = "unreadable"
+    """The definition, or a member of it, is not what the protocol says."""
+    INVALID_SCHEMA = "invalid_schema"
+    """The schema of its arguments is missing or describes no object."""
+    TASK_REQUIRED = "task_required"
+    """It runs as a task only, and its upstream does not run tasks."""
+    SENSITIVE_METADATA = "sensitive_metadata"
+    """Its definition holds what looks like a credential."""
+    UNHEALTHY = "unhealthy"
+    """Too many of its last calls failed by its upstream's fault."""
+    DISCONNECTED = "disconnected"
+    """Its upstream has been away for long."""
+    OTHER = "other"
+    """A reason of another version of mms."""
+
+
 @dataclass(frozen=True, slots=True)
 class WithheldTool:
     """A tool that an upstream offers and mms does not advertise."""
 
     name: str
     reason: str
+    """One sentence for a person, without subject and full stop."""
+    code: WithheldReason = WithheldReason.OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class WithheldCount:
+    """How many tools of an upstream are withheld for one reason."""
+
+    code: WithheldReason
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +219,9 @@ class ToolView:
     """``{prefix}__{name}``; empty when withheld."""
     title: str
     description: str
+    """As hosts see it."""
+    changes: tuple[str, ...] = ()
+    """What mms changed about the description, one clause each; empty: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +260,8 @@ class UpstreamView:
     noise_lines: int
     """Lines on its output that were no protocol messages (banners, prints)."""
     last_stderr: str
+    withheld: tuple[WithheldCount, ...] = ()
+    """Why fewer tools are advertised than discovered, the most frequent reason first."""
 
 
 @dataclass(frozen=True, slots=True)

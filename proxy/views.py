@@ -18,6 +18,8 @@ from proxy.model import (
     UpstreamDetail,
     UpstreamState,
     UpstreamView,
+    WithheldCount,
+    WithheldReason,
 )
 from proxy.upstream import Upstream
 
@@ -63,6 +65,7 @@ def upstream_view(upstream: Upstream, catalogue: Catalogue, redact: Redact) -> U
         restarts=vitals.restarts,
         noise_lines=vitals.noise_lines,
         last_stderr=redact(upstream.vitals.stderr.last),
+        withheld=_withheld(upstream, catalogue),
     )
 
 
@@ -123,6 +126,14 @@ def attention(
     found += [Attention(now, Severity.ERROR, "station", text, "") for text in troubles]
     order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
     return tuple(sorted(found, key=lambda item: (order[item.severity], -item.at)))
+
+
+def _withheld(upstream: Upstream, catalogue: Catalogue) -> tuple[WithheldCount, ...]:
+    """By reason. The tools of an upstream that was switched off are not even considered."""
+    if upstream.name in catalogue.withheld or upstream.state is UpstreamState.DISABLED:
+        return catalogue.withheld_counts(upstream.name)
+    away = len(upstream.offer.tools)
+    return (WithheldCount(WithheldReason.DISCONNECTED, away),) if away else ()
 
 
 def _target(settings: UpstreamSettings, transport: Transport) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.catalogue import Catalogue, Offer, OfferedUpstream, build, template_fits, tool_views
-from proxy.model import WithheldTool
+from proxy.model import WithheldReason, WithheldTool
 
 
 def _tool(name: object, **more: Any) -> bytes:
@@ -98,7 +98,11 @@ def test_a_tool_that_is_switched_off_is_withheld_and_cannot_be_called() -> None:
         "switched off by upstreams.server-up.tools.b.enabled"
     )
     assert catalogue.withheld["server-up"] == (
-        WithheldTool("b", "switched off by upstreams.server-up.tools.b.enabled"),
+        WithheldTool(
+            "b",
+            "switched off by upstreams.server-up.tools.b.enabled",
+            WithheldReason.CONFIG_HIDDEN,
+        ),
     )
 
 
@@ -255,7 +259,7 @@ def test_names_of_our_own_tools_lead_to_no_upstream() -> None:
     upstreams = [_offering("up", _tool("a"), _tool("stm_b"), _tool("c"))]
     catalogue = build(upstreams, lambda _: False, own_tools=OWN)
     assert catalogue.withheld["server-up"] == (
-        WithheldTool("a", "the name up__a is one of mms's own tools"),
+        WithheldTool("a", "the name up__a is one of mms's own tools", WithheldReason.RESERVED_NAME),
     )
     assert catalogue.find_tool("up__a") is None
     assert catalogue.find_tool("stm_b") is None
