@@ -94,6 +94,11 @@ class Paths:
         return self.state_directory / "feedback.sqlite3"
 
     @property
+    def surfacing_database(self) -> Path:
+        """The memories that were shown with answers, their ratings, and the tuner's steps."""
+        return self.state_directory / "surfacing.sqlite3"
+
+    @property
     def catalogue_file(self) -> Path:
         """The last known tools of each upstream."""
         return self.state_directory / "catalogue.json"

@@ -247,6 +247,8 @@ class Adjustment:
     reverted_at: float | None = None
     reverts: int | None = None
     """The adjustment that this one takes back."""
+    configured: float | None = None
+    """The threshold by the settings when the step was made: with another one now it is void."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,10 @@ class SurfacingRecord(Protocol):
         ...
 
     def note_adjustment(self, adjustment: Adjustment) -> int:
-        """Keep a step of the tuner; its ``id`` is ignored, the new one is returned. Blocking."""
+        """Keep a step of the tuner; its ``id`` is ignored, the new one is returned. Blocking.
+
+        One with ``reverts`` marks the step that it takes back, and those after it, as reverted.
+        """
         ...
 
     def read_adjustments(self, limit: int = 50) -> Sequence[Adjustment]:
