@@ -150,7 +150,7 @@ def _batched(given: Mapping[str, object]) -> tuple[OneRating, ...]:
 
 
 def _entry(number: int, item: object) -> OneRating:
-    fields = cast("dict[str, object]", item) if isinstance(item, dict) else None
+    fields = _fields(item)
     if fields is not None:
         memory_id, rating = fields.get("memory_id"), _rating(fields.get("rating"))
         if (
@@ -161,9 +161,13 @@ def _entry(number: int, item: object) -> OneRating:
         ):
             return OneRating(memory_id.strip(), rating)
     raise Mistake(
-        f"ratings[{number}] is {shown(fields or item)}, but must be an object with memory_id (a text) and "
+        f"ratings[{number}] is {shown(item)}, but must be an object with memory_id (a text) and "
         f"rating (one of {_NAMES})."
     )
+
+
+def _fields(item: object) -> dict[str, object] | None:
+    return cast("dict[str, object]", item) if isinstance(item, dict) else None
 
 
 def _rating(value: object) -> Rating | None:
