@@ -63,7 +63,9 @@ def entry_of(
     return (day, record.upstream, record.tool), Savings(
         calls=1,
         reduced=int(reduced),
-        before=_capped(record.before.tokens, host_cut_tokens) if reduced else sent,
+        before=_capped(record.before.tokens, host_cut_tokens)
+        if reduced
+        else max(0, sent - record.surfaced_tokens),
         sent=sent,
         notices=min(record.overhead_tokens, sent),
         cache_hits=int(bool(record.cache)),

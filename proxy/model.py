@@ -112,6 +112,10 @@ class CallRecord:
     cache_age_seconds: float = 0.0
     fault: str = ""
     """Why a stage of the pipeline gave up, one line; the answer went out all the same."""
+    surfacing_id: str = ""
+    """Of the memories that were shown with the answer; empty: none were."""
+    surfaced_tokens: int = 0
+    """Of ``text``, what these memories added, by an upper estimate."""
 
 
 @dataclass(frozen=True, slots=True)

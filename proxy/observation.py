@@ -49,6 +49,10 @@ class CallObservation(msgspec.Struct, frozen=True, gc=False):
     """What the answer was searched for."""
     query_source: str = ""
     """Where the query came from; see `proxy.model.CallDetail`."""
+    surfacing_id: str = ""
+    """Of memories shown with the answer."""
+    surfaced_tokens: int = 0
+    """Of ``result``, what these added, by an upper estimate."""
     measured: Measured | None = None
     """Sizes of ``result``, if somebody has counted it already."""
     measured_before: Measured | None = None

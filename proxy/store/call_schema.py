@@ -80,6 +80,13 @@ MIGRATIONS = (
             "INSERT INTO facts VALUES ('control_tools_tokens', 0)",
         ),
     ),
+    Migration(
+        "memories shown with answers",
+        (
+            "ALTER TABLE calls ADD COLUMN surfacing_id TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE calls ADD COLUMN surfaced_tokens INTEGER NOT NULL DEFAULT 0",
+        ),
+    ),
 )
 """The schema's steps. ``days`` and ``savings`` survive retention; ``last_call_id`` keeps ids rising
 after it; ``control_tools_tokens`` is what our own tools cost in the last tool list."""

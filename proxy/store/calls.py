@@ -25,7 +25,7 @@ COLUMNS = (
     "text_bytes, text_characters, text_tokens, "
     "structured_bytes, structured_characters, structured_tokens, other_bytes, "
     "strategy, before_bytes, before_characters, before_tokens, overhead_tokens, held_key, "
-    "fetched_upstream, fetched_tool, cache, cache_age_seconds, fault"
+    "fetched_upstream, fetched_tool, cache, cache_age_seconds, fault, surfacing_id, surfaced_tokens"
 )
 
 RETENTION_SLICE = 500
@@ -236,6 +236,8 @@ def row_of(record: CallRecord) -> Row:
         clean(record.cache),
         _finite(record.cache_age_seconds),
         clean(record.fault),
+        clean(record.surfacing_id),
+        record.surfaced_tokens,
     )
 
 
@@ -264,6 +266,8 @@ def record_of(row: Row) -> CallRecord:
         cache=row[27],
         cache_age_seconds=row[28],
         fault=row[29],
+        surfacing_id=row[30],
+        surfaced_tokens=row[31],
     )
 
 
