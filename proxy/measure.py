@@ -5,7 +5,7 @@ an upstream sends: odd JSON (NaN, lone surrogates, invalid UTF-8, very deep nest
 tolerant scanner, and what is no JSON at all counts as text. Nothing here raises for any input.
 
 Two steps, so that a batch of calls needs one count: `read_texts` finds what is to be counted, and
-`Texts.measured` puts the counts in place. `measure` does both for one call.
+`Texts.measured` puts the counts in place. `measure` does both for one call, `measure_all` for many.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ _T = TypeVar("_T")
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 """Tokens of each text, in order."""
+
+Call = tuple[bytes, bytes]
+"""Arguments and result of one call; empty ones measure 0."""
 
 _NOTHING = Sizes()
 
@@ -74,6 +77,19 @@ def measure(arguments: bytes, result: bytes, count: Count) -> Measured:
     """Measure one call. Empty ``arguments`` and ``result`` measure 0."""
     texts = read_texts(arguments, result)
     return texts.measured(count(texts.all()))
+
+
+def measure_all(calls: Sequence[Call], count: Count) -> list[Measured]:
+    """Measure calls with one count for the texts of all."""
+    parts = [read_texts(arguments, result) for arguments, result in calls]
+    tokens = count([text for part in parts for text in part.all()])
+    measured: list[Measured] = []
+    start = 0
+    for part in parts:
+        end = start + len(part.texts) + 2
+        measured.append(part.measured(tokens[start:end]))
+        start = end
+    return measured
 
 
 def read_texts(arguments: bytes, result: bytes) -> Texts:

@@ -20,7 +20,8 @@ from typing import TypeVar
 from config.schema import HistorySettings
 from proxy.answer_model import Savings, SavingsView
 from proxy.ledger import Ledger, entries_of, summed, tool_list_entry
-from proxy.measure import Measured, Texts, read_texts
+from proxy.measure import Call, Measured
+from proxy.measuring import MeasurerHere, o200k_measurer
 from proxy.model import CallDetail, CallQuery, CallRecord, Minute, Sizes, Totals
 from proxy.observation import CallObservation
 from proxy.ring import DetailRing, RecentCall, detail_of
@@ -36,7 +37,7 @@ from proxy.store.calls import (
 from proxy.store.database import StoreTooOld, StoreUnavailable
 from proxy.store.writer import BATCH, CallWriter, KeptSums
 from proxy.sums import KEPT_MINUTES, CallSums
-from proxy.tokens import ENCODING, TokenCounter, o200k_counter
+from proxy.tokens import ENCODING, TokenCounter
 
 MOST_WAITING_CALLS = 20_000
 MOST_WAITING_BYTES = 256 * 1024 * 1024
@@ -80,15 +81,6 @@ def _with_breaths(items: Sequence[_T]) -> Iterator[_T]:
             time.sleep(_BREATH_SECONDS)
 
 
-def _in_place(parts: Sequence[Texts], tokens: Sequence[int]) -> Iterator[Measured]:
-    """What each part measures, given the tokens of all their texts in a row."""
-    start = 0
-    for part in parts:
-        end = start + len(part.texts) + 2
-        yield part.measured(tokens[start:end])
-        start = end
-
-
 def _nobody(_records: tuple[CallRecord, ...]) -> None:
     """Nobody wants to know."""
 
@@ -110,10 +102,11 @@ class Recorder:
         redact: Callable[[str], str] = _as_it_is,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """``count`` defaults to the o200k vocabulary, loaded at the first call. ``on_recorded`` is
-        called from the recorder's thread. ``redact`` hides secrets in errors and shown texts."""
+        """``count`` counts in this process; by default, a child measures, started at the first call.
+        ``on_recorded`` is called from the recorder's thread. ``redact`` hides secrets in errors and
+        shown texts."""
         self._database = database
-        self._count = o200k_counter() if count is None else count
+        self._measurer = o200k_measurer() if count is None else MeasurerHere(count)
         self._on_recorded = on_recorded
         self._redact = redact
         self._clock = clock
@@ -309,7 +302,7 @@ class Recorder:
                     self._in_hand = []
         finally:
             self._writer.close()
-            self._count.close()
+            self._measurer.close()
 
     def _step(self) -> None:
         more = self._writer.tidy()
@@ -342,17 +335,12 @@ class Recorder:
 
     def _record(self, batch: list[CallObservation]) -> None:
         """Measure, keep, add up, write and report, with one count for all texts of the batch."""
-        parts: list[Texts] = []
-        texts: list[str] = []
-        for call in _with_breaths(batch):
-            part = read_texts(call.arguments, b"" if call.measured else call.result)
-            parts.append(part)
-            texts += part.all()
+        calls: list[Call] = []
+        for call in batch:
+            calls.append((call.arguments, b"" if call.measured else call.result))
             if call.before and not call.measured_before:
-                part = read_texts(b"", call.before)
-                parts.append(part)
-                texts += part.all()
-        measured = _in_place(parts, self._count(texts))
+                calls.append((b"", call.before))
+        measured = iter(self._measurer.measure(calls))
         records: list[CallRecord] = []
         for call in _with_breaths(batch):
             sizes = next(measured)
@@ -377,7 +365,10 @@ class Recorder:
             at, ours = self._tool_lists.popleft()
             if isinstance(ours, bytes):
                 if ours != self._counted_list[0]:
-                    self._counted_list = (ours, self._count([ours.decode("utf-8", "replace")])[0])
+                    self._counted_list = (
+                        ours,
+                        self._measurer.count([ours.decode("utf-8", "replace")])[0],
+                    )
                 ours = self._counted_list[1]
             self._control_tools_tokens = ours
             entries.append(tool_list_entry(at, ours))
@@ -420,6 +411,8 @@ class Recorder:
             cache=call.cache,
             cache_age_seconds=call.cache_age_seconds,
             fault=self._one_line(call.fault),
+            surfacing_id=call.surfacing_id,
+            surfaced_tokens=call.surfaced_tokens,
         )
 
     def _one_line(self, error: str) -> str:
