@@ -28,7 +28,7 @@ _LONGEST_SORTED = 64 * 1024
 _DEEPEST_SORTED = 8
 
 
-class _Annotations(msgspec.Struct):
+class ToolHints(msgspec.Struct):
     """The hints of MCP that matter here. ``None``: the tool does not say."""
 
     read_only: bool | None = msgspec.field(default=None, name="readOnlyHint")
@@ -37,19 +37,19 @@ class _Annotations(msgspec.Struct):
 
 
 @functools.lru_cache(maxsize=1024)
-def _hints(annotations: bytes) -> _Annotations:
+def hints_of(annotations: bytes) -> ToolHints:
     """What cannot be read counts as a tool that writes."""
     if not annotations:
-        return _Annotations()
+        return ToolHints()
     try:
-        return msgspec.json.decode(annotations, type=_Annotations)
+        return msgspec.json.decode(annotations, type=ToolHints)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _Annotations(read_only=False)
+        return ToolHints(read_only=False)
 
 
 def is_writing(annotations: bytes) -> bool:
     """A call may change what other tools of the server answer: the tool does not say it only reads."""
-    hints = _hints(annotations)
+    hints = hints_of(annotations)
     return hints.read_only is not True or hints.destructive is True
 
 
@@ -130,7 +130,7 @@ class AnswerCache:
     @staticmethod
     def eligible(policy: CachePolicy, annotations: bytes) -> bool:
         """Whether answers of a tool with these annotations (JSON, or empty) may be kept and shared."""
-        hints = _hints(annotations)
+        hints = hints_of(annotations)
         if policy is CachePolicy.IGNORE or hints.destructive is True:
             return False
         if hints.read_only is not None or policy is CachePolicy.STRICT:

@@ -73,7 +73,7 @@ class Query:
 
 def query_of(arguments: bytes, recent: Sequence[str]) -> Query:
     """The query of a call. ``recent``: arguments of the session's earlier calls, the newest first."""
-    own = _members(arguments)
+    own = arguments_of(arguments)
     told = _told(own)
     if told:
         return Query(told, CONTEXT_QUERY)
@@ -96,7 +96,7 @@ def strip_context_query(params: wire.Members) -> tuple[wire.Members, str]:
     stripped = without_member(arguments, CONTEXT_QUERY)
     if stripped == arguments:
         return params, ""
-    return params | {"arguments": wire.Raw(stripped)}, _told(_members(arguments))
+    return params | {"arguments": wire.Raw(stripped)}, _told(arguments_of(arguments))
 
 
 def _told(arguments: dict[str, bytes]) -> str:
@@ -107,7 +107,8 @@ def _told(arguments: dict[str, bytes]) -> str:
 _RAW_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def _members(raw: bytes) -> dict[str, bytes]:
+def arguments_of(raw: bytes) -> dict[str, bytes]:
+    """The members of an object as raw JSON; none when it is no object."""
     if not raw:
         return {}
     try:
@@ -119,25 +120,25 @@ def _members(raw: bytes) -> dict[str, bytes]:
 def _words_of_text(text: str) -> Iterator[str]:
     """Of an earlier call: its arguments as JSON, or anything else as words."""
     raw = text.encode("utf-8", "replace")
-    found = _members(raw)
+    found = arguments_of(raw)
     if found or raw.lstrip()[:1] in (b"{", b"["):
         return _words_of(found)
-    return _words_of_value(text)
+    return words_of_value(text)
 
 
 def _words_of(arguments: dict[str, bytes]) -> Iterator[str]:
     for name, raw in arguments.items():
         if name == CONTEXT_QUERY or name.lower() in _QUIET:
             continue
-        for value, is_number in _leaves(raw):
+        for value, is_number in leaves(raw):
             if is_number:
                 if _tells(name, value):
                     yield value
             else:
-                yield from _words_of_value(value)
+                yield from words_of_value(value)
 
 
-def _leaves(raw: bytes) -> Iterator[tuple[str, bool]]:
+def leaves(raw: bytes) -> Iterator[tuple[str, bool]]:
     """The strings and numbers of a value, in order; names within it are left out."""
     if len(raw) > _LOOKED_AT:
         raw = _CUT_ESCAPE.sub(rb"\1", raw[:_LOOKED_AT])
@@ -158,43 +159,52 @@ def _tells(name: str, number: str) -> bool:
     return len(number) >= 4 or snake.endswith(("id", "number", "no", "key", "nr", "code", "pid"))
 
 
-def _words_of_value(value: str) -> Iterator[str]:
+def words_of_value(value: str) -> Iterator[str]:
+    """What one argument says: words of a path, the opening of a text, an id as it is."""
     text = value.strip()[: LONGEST_VALUE * 4]
     if not text or text.lower() in ("true", "false", "null", "none"):
         return
-    spaced = any(map(str.isspace, text))
-    scheme = _SCHEME.match(text)
-    if scheme and not spaced:
-        yield from _path_words(text[scheme.end() :])
-    elif _ROOTED.match(text) and not spaced:
-        yield from _path_words(_HOME.sub("", text, count=1))
-    elif _PATTERN.search(text) and not spaced:
-        yield from _split(_ESCAPE.sub(" ", text))
-    elif ("/" in text or "\\" in text) and not spaced:
-        yield from _path_words(text)
-    elif spaced:
-        yield _opening(text)
+    place = place_words(text)
+    if place is not None:
+        yield from place
+    elif any(map(str.isspace, text)):
+        yield opening(text)
     elif len(text) <= LONGEST_TOKEN or not text.isascii():
         yield text[:LONGEST_VALUE]
 
 
-def _path_words(path: str) -> Iterator[str]:
+def place_words(text: str) -> Iterator[str] | None:
+    """The words of a path, a URL or a pattern; ``None`` for a text that is none of them."""
+    if any(map(str.isspace, text)):
+        return None
+    scheme = _SCHEME.match(text)
+    if scheme:
+        return path_words(text[scheme.end() :])
+    if _ROOTED.match(text):
+        return path_words(_HOME.sub("", text, count=1))
+    if _PATTERN.search(text):
+        return name_words(_ESCAPE.sub(" ", text))
+    return path_words(text) if "/" in text or "\\" in text else None
+
+
+def path_words(path: str) -> Iterator[str]:
     """The last part as a whole, which an answer may name, then the words of all parts."""
     path, _, fragment = path.partition("#")
     last = re.split(r"[/\\]", path.rstrip("/\\"))[-1].partition("?")[0]
     if last and len(last) <= LONGEST_TOKEN and not _PATTERN.search(last):
         yield last
-    yield from _split(fragment)
-    yield from _split(_ESCAPE.sub(" ", path) if _PATTERN.search(path) else path)
+    yield from name_words(fragment)
+    yield from name_words(_ESCAPE.sub(" ", path) if _PATTERN.search(path) else path)
 
 
-def _split(text: str) -> Iterator[str]:
+def name_words(text: str) -> Iterator[str]:
+    """The words of a name in snake, kebab or camel case, of two characters and more."""
     for part in _SEPARATORS.split(text):
         if 1 < len(part) <= LONGEST_TOKEN:
             yield from (word for word in _CAMEL.split(part) if len(word) > 1)
 
 
-def _opening(text: str) -> str:
+def opening(text: str) -> str:
     """The first sentences, at most `LONGEST_VALUE` characters."""
     if len(text) <= LONGEST_VALUE:
         return " ".join(text.split())
