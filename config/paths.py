@@ -99,6 +99,16 @@ class Paths:
         return self.state_directory / "surfacing.sqlite3"
 
     @property
+    def progressive_database(self) -> Path:
+        """How answers given in chunks were read on."""
+        return self.state_directory / "progressive.sqlite3"
+
+    @property
+    def selection_log(self) -> Path:
+        """Which tools were called, if ``proxy.selection_telemetry`` says so."""
+        return self.state_directory / "selection.jsonl"
+
+    @property
     def catalogue_file(self) -> Path:
         """The last known tools of each upstream."""
         return self.state_directory / "catalogue.json"

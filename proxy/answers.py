@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,7 @@ from proxy.jobs import (
     WhatIfJob,
 )
 from proxy.measure import Measured
+from proxy.progressive_reads import ProgressiveRead, chunk_read, initial_reads
 from proxy.query import CONTEXT_QUERY, Query, query_of
 from proxy.store.database import StoreUnavailable
 from proxy.store.held import HeldBody, HeldStore
@@ -73,6 +75,10 @@ class Summarizer(Protocol):
 NO_QUERY = Query("", "")
 
 
+def _nobody(_read: ProgressiveRead) -> None:
+    """Nobody wants to know."""
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerRequest:
     """One tool's answer on its way to a host."""
@@ -105,6 +111,9 @@ class ShapedAnswer:
     measured: Measured | None = None
     """Sizes of ``body``, when they are known."""
     measured_before: Measured | None = None
+    surfacing_id: str = ""
+    """Of memories shown with it."""
+    surfaced_tokens: int = 0
 
 
 @dataclass(slots=True)
@@ -127,8 +136,10 @@ class Answers:
         summarize: Summarizer,
         redact: Callable[[str], str],
         original_of: Callable[[int], OriginalCall | None],
+        note_read: Callable[[ProgressiveRead], None] = _nobody,
     ) -> None:
-        """``original_of``: a recorded call with its texts, blocking; ``None`` when it is unknown."""
+        """``original_of``: a recorded call with its texts, blocking; ``None`` when it is unknown.
+        ``note_read``: told of every chunk of a progressive answer that goes out; returns at once."""
         self.held_store = held
         self.cache = AnswerCache(settings().cache.max_bytes)
         self._settings = settings
@@ -136,6 +147,9 @@ class Answers:
         self._summarize = summarize
         self._redact = redact
         self._original_of = original_of
+        self._note_read = note_read
+        self.progressive_failures = 0
+        """Progressive answers that went out whole since they could not be cut."""
         self._sessions: dict[int, _SessionMemory] = {}
         self._group: asyncio.TaskGroup | None = None
 
@@ -189,6 +203,8 @@ class Answers:
             outcome = await asyncio.to_thread(_cut_or_as_it_is, job)
         assert isinstance(outcome, Reduced)
         fault = outcome.fault or fault
+        if request.rules.strategy is Compression.PROGRESSIVE and fault and not outcome.body:
+            self.progressive_failures += 1
         if not outcome.body:
             return ShapedAnswer(request.body, fault=fault, query=query, measured=outcome.after)
         if request.session in self._sessions:  # the host may have left meanwhile
@@ -201,6 +217,9 @@ class Answers:
             request.upstream,
             request.tool,
         )
+        if outcome.strategy == Compression.PROGRESSIVE.value:
+            for read in initial_reads(outcome.body, time.time(), request.upstream, request.tool):
+                self._note_read(read)
         return ShapedAnswer(
             outcome.body,
             request.body,
@@ -314,6 +333,12 @@ class Answers:
             self.held_store.pin(session, key)
         outcome = await self._ask(job, JOB_SECONDS)
         if isinstance(outcome, Fetched):
+            if isinstance(job, ReadJob) and not outcome.is_error:
+                read = chunk_read(
+                    outcome.text, key, time.time(), held.upstream, held.tool, initial=False
+                )
+                if read is not None:
+                    self._note_read(read)
             return FetchedText(outcome.text, outcome.is_error, held.upstream, held.tool)
         reason = outcome.reason if isinstance(outcome, JobFailed) else "nothing came back"
         text = f"mms: the text is held, but reading it failed: {reason}. Try again."

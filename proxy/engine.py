@@ -22,6 +22,7 @@ from proxy import wire
 from proxy.answer_rules import default_budget, rules_for
 from proxy.answers import Answers, OriginalCall
 from proxy.backchannel import Backchannel
+from proxy.callers import Callers
 from proxy.eligibility import looks_sensitive
 from proxy.event_stream import EventFeed
 from proxy.events import (
@@ -50,6 +51,7 @@ from proxy.session import HostSession, Outlet, Peer
 from proxy.store.catalogues import CatalogueStore
 from proxy.store.feedback import FeedbackStore
 from proxy.store.held import HeldStore
+from proxy.store.progressive import ProgressiveStore
 from proxy.summary import summarize
 from proxy.surface.service import NoSurfacing, SurfacingService
 from proxy.upstream import Upstream
@@ -98,6 +100,7 @@ class Engine:
             on_recorded=self._recorded,
         )
         self.worker = Worker()
+        self.progressive = ProgressiveStore(self.paths.progressive_database)
         self.answers = Answers(
             self._proxy_settings,
             HeldStore(self.paths.held_database, self.store.current.proxy.held.max_bytes),
@@ -105,10 +108,12 @@ class Engine:
             self._summarize,
             lambda text: self.redactor.redact(text),
             self._original,
+            self.progressive.note,
         )
         self.feedback = FeedbackStore(
             self.paths.feedback_database, redact=lambda text: self.redactor.redact(text)
         )
+        self.callers = Callers()
         self.router = Router(self._proxy_settings, self.recorder, self._looks_secret, self.answers)
         self.router.offer_own_tools(
             OwnTools(
@@ -118,6 +123,7 @@ class Engine:
                 self.recorder,
                 parts.host_tools,
                 self._proxy_settings,
+                self.callers,
             )
         )
         self.surfacing: SurfacingService = NoSurfacing()
@@ -162,6 +168,7 @@ class Engine:
             self.recorder.start()
             self.answers.held_store.start()
             self.feedback.start()
+            self.progressive.start()
             try:
                 async with self.parts.beside():
                     await self._serve()
@@ -170,6 +177,7 @@ class Engine:
                 await asyncio.to_thread(self.fleet.save)
                 await asyncio.to_thread(self.answers.held_store.stop, 5.0)
                 await asyncio.to_thread(self.feedback.stop, 5.0)
+                await asyncio.to_thread(self.progressive.stop, 5.0)
                 await asyncio.to_thread(self.recorder.stop, 5.0)
 
     async def _serve(self) -> None:

@@ -10,6 +10,7 @@ from typing import Protocol
 from config.schema import ProxySettings
 from proxy import wire
 from proxy.answers import Answers, FetchedText
+from proxy.callers import Callers
 from proxy.compress.notices import READ_MORE, SELECT_CHUNKS
 from proxy.control_tools import (
     TOOLS,
@@ -19,7 +20,7 @@ from proxy.control_tools import (
     parse_select_chunks,
     text_result,
 )
-from proxy.host_tools import Caller, HostTools
+from proxy.host_tools import HostTools
 from proxy.model import Outcome
 from proxy.recorder import CallObservation
 from proxy.session import HostSession
@@ -61,6 +62,7 @@ class OwnTools:
         recorder: CallRecorder,
         host_tools: HostTools,
         settings: Callable[[], ProxySettings],
+        callers: Callers,
     ) -> None:
         """``upstream_tools``: the tools that hosts are offered now, by upstream."""
         self._answers = answers
@@ -69,7 +71,7 @@ class OwnTools:
         self._recorder = recorder
         self._host_tools = host_tools
         self._settings = settings
-        self._started = f"{time.time_ns():x}"
+        self._callers = callers
 
     def definitions(self) -> tuple[bytes, ...]:
         """What hosts are offered, in the order of the list."""
@@ -91,8 +93,7 @@ class OwnTools:
         clock = time.perf_counter()
         call_id = self._recorder.next_call_id()
         session.calls += 1
-        caller = Caller(session.name, f"{self._started}-{session.id}", session.peer.space)
-        answer = await self._host_tools.call(name, arguments, caller)
+        answer = await self._host_tools.call(name, arguments, self._callers.of(session))
         session.reply(id, answer.body)
         self._recorder.observe(
             CallObservation(

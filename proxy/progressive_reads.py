@@ -73,7 +73,11 @@ def progressive_view(
     responses: dict[object, list[ProgressiveRead]] = {}
     for number, read in enumerate(kept):
         responses.setdefault(read.key or number, []).append(read)
-    groups = list(responses.values())
+    # Answers shortened in another way are read on by the same tool; they are no progressive ones.
+    groups = [
+        group for group in responses.values() if any(one.initial is not False for one in group)
+    ]
+    kept = [read for group in groups for read in group]
     coverages = [_served(group) / max(1, _total(group)) for group in groups]
     by_tool: dict[tuple[str, str], list[list[ProgressiveRead]]] = {}
     for group in groups:

@@ -14,6 +14,7 @@ from config.schema import ProxySettings, Settings, UpstreamSettings
 from proxy import wire
 from proxy.answers import Answers
 from proxy.backchannel import Backchannel
+from proxy.callers import Callers
 from proxy.compress.model import CharacterGauge
 from proxy.control_tools import FeedbackArguments
 from proxy.event_stream import EventFeed
@@ -295,6 +296,7 @@ class FakeRelay:
                     self.recorder,
                     self.host_tools,
                     lambda: self.proxy,
+                    Callers(),
                 )
             )
         self.backchannel = Backchannel(self.router)

@@ -60,6 +60,10 @@ def test_reads_of_an_older_version_are_counted_apart() -> None:
     assert (view.legacy_reads, view.initial_characters, view.follow_up_characters) == (1, 0, 0)
 
 
+def test_reading_on_in_an_answer_shortened_otherwise_is_no_progressive_response() -> None:
+    assert progressive_view([_read(100, 200, initial=False)]).responses == 0
+
+
 def test_a_tool_is_chosen_by_its_name_with_or_without_its_upstream() -> None:
     reads = [_read(0, 100, initial=True)]
     assert progressive_view(reads, tool="read").responses == 1
@@ -84,6 +88,8 @@ def test_coverage_stays_within_the_text_and_groups_add_up(
     ]
     view = progressive_view(reads)
     assert 0 <= view.average_coverage <= 1
-    assert view.responses == len({read.key for read in reads})
-    assert sum(line.reads for line in view.tools) == view.reads == len(reads)
+    begun = {read.key for read in reads if read.initial}
+    assert view.responses == len(begun)
+    of_begun = sum(read.key in begun for read in reads)
+    assert sum(line.reads for line in view.tools) == view.reads == of_begun
     assert view.followed_up <= view.responses
