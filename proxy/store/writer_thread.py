@@ -50,6 +50,10 @@ class WriterThread:
         """Something waits. Returns at once."""
         self._wake.set()
 
+    def settle(self) -> bool:
+        """Write what waits now, in the caller's thread. False when that cannot be done now. Blocking."""
+        return self._step()
+
     def stop(self, timeout_seconds: float) -> bool:
         """Write what waits and end the thread. False when that took too long."""
         thread = self._thread
@@ -84,7 +88,8 @@ class WriterThread:
         retry = self._file.retry_in()
         return _IDLE_SECONDS if retry is None else max(retry, 0.01)
 
-    def _step(self, *, at_once: bool = False) -> None:
+    def _step(self, *, at_once: bool = False) -> bool:
+        """True when everything that waited is written."""
         with self.disk:
             try:
                 connection = self._file.connection(at_once=at_once)
@@ -92,9 +97,11 @@ class WriterThread:
                     self._write(connection)
                     self._file.worked()
                 self._fault = ""
+                return connection is not None
             except sqlite3.Error as error:
                 self._file.failed(error)
             # The thread's edge: what waits is tried again.
             except Exception as error:
                 self._fault = f"{self._name} cannot write because of a fault in mms: {error!r}."
                 _log.exception("%s could not write", self._name)
+            return False
