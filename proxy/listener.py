@@ -28,6 +28,8 @@ WRITE_BUFFER_LIMIT = 64 * 1024 * 1024
 """Bytes that may wait for a host that does not read; then it is dropped."""
 LARGE_FRAME = 128 * 1024
 FIRST_LINE_LIMIT = 64 * 1024
+_OPENING_BYTES = 16 * 1024
+"""Read at once before it is known who speaks."""
 _log = logging.getLogger("mms.listener")
 
 NewSession = Callable[[Peer, Outlet], HostSession]
@@ -98,13 +100,14 @@ class _Hello(msgspec.Struct):
     space: str = ""
 
 
-class _Connection(asyncio.Protocol):
+class _Connection(asyncio.BufferedProtocol):
     """One connection; what it is shows in its first line."""
 
     def __init__(self, doors: Doors) -> None:
         self._doors = doors
         self._transport: asyncio.Transport | None = None
         self._first = b""
+        self._opening = bytearray(_OPENING_BYTES)
         self._session: HostSession | None = None
         self._splitter = FrameSplitter(doors.frame_limit())
         self._peer = Peer("socket")
@@ -119,10 +122,24 @@ class _Connection(asyncio.Protocol):
             return
         self._peer = Peer("socket", pid)
 
-    def data_received(self, data: bytes) -> None:
-        if self._introduced:
-            self._frames(data)
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the loop reads the next bytes to."""
+        return self._splitter.room() if self._introduced else memoryview(self._opening)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """The loop has read so many."""
+        if not self._introduced:
+            self._opened(bytes(self._opening[:nbytes]))
             return
+        try:
+            lines = self._splitter.filled(nbytes)
+        except FrameTooLong as error:
+            self._too_long(error)
+        else:
+            self._receive(lines)
+
+    def _opened(self, data: bytes) -> None:
+        """Bytes of the first line."""
         self._first += data
         if b"\n" not in self._first:
             if len(self._first) > FIRST_LINE_LIMIT and not self._first.startswith(b'{"mms"'):
@@ -180,18 +197,24 @@ class _Connection(asyncio.Protocol):
     def _begin(self, rest: bytes) -> None:
         self._introduced = True
         self._first = b""
+        self._opening = bytearray()
         self._session = self._doors.host(self._peer, self)
-        self._frames(rest)
-
-    def _frames(self, data: bytes) -> None:
-        assert self._session is not None
         try:
-            for line in self._splitter.feed(data):
-                self._session.receive(line)
+            lines = self._splitter.feed(rest)
         except FrameTooLong as error:
-            self.send(wire.error(None, wire.INVALID_REQUEST, f"mms: {error}"), None)
-            if self._transport is not None:
-                self._transport.close()
+            self._too_long(error)
+        else:
+            self._receive(lines)
+
+    def _receive(self, lines: list[bytes]) -> None:
+        assert self._session is not None
+        for line in lines:
+            self._session.receive(line)
+
+    def _too_long(self, error: FrameTooLong) -> None:
+        self.send(wire.error(None, wire.INVALID_REQUEST, f"mms: {error}"), None)
+        if self._transport is not None:
+            self._transport.close()
 
     def _hand_over(self, rest: bytes) -> None:
         """Turn the connection into a pair of streams for the operator's side."""

@@ -6,9 +6,9 @@ import asyncio
 import itertools
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, TypeVar
 
 from proxy.frames import FrameSplitter, FrameTooLong
 from proxy.links.link import LinkFailed, LinkListener, LinkLost
@@ -22,6 +22,7 @@ from proxy.processes import (
     watch_exit,
 )
 
+LARGE_FRAME = 128 * 1024
 WRITE_BUFFER_LIMIT = 64 * 1024 * 1024
 """Bytes that may wait for a program that does not read; more means that it is stuck."""
 STUCK_SECONDS = 5.0
@@ -30,6 +31,7 @@ AFTER_EXIT_SECONDS = 0.2
 """How long output is still read after an exit; a grandchild may hold the pipe open for ever."""
 STDERR_LINE_BYTES = 4096
 _marks = itertools.count(1)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,11 @@ class StdioLink:
     def send(self, frame: bytes) -> None:
         if self._lost or self._input is None or self._input.is_closing():
             return
-        self._input.write(frame + b"\n")
+        if len(frame) < LARGE_FRAME:
+            self._input.write(frame + b"\n")
+        else:  # one more part to write is cheaper than a copy
+            self._input.write(frame)
+            self._input.write(b"\n")
         if self._input.get_write_buffer_size() > WRITE_BUFFER_LIMIT:
             self.lose(LinkLost("does not read its input"))
 
@@ -168,16 +174,29 @@ class _Input(asyncio.BaseProtocol):
         self._link.input_resumed()
 
 
-class _Output(asyncio.Protocol):
+class _Output(asyncio.BufferedProtocol):
+    """uvloop reads a pipe into our buffer; asyncio's own loops hand out what they read."""
+
     def __init__(self, link: StdioLink, frame_limit: int) -> None:
         self._link = link
         self._splitter = FrameSplitter(frame_limit)
 
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._splitter.room()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._passed(self._splitter.filled, nbytes)
+
     def data_received(self, data: bytes) -> None:
+        self._passed(self._splitter.feed, data)
+
+    def _passed(self, take: Callable[[T], list[bytes]], read: T) -> None:
         try:
-            self._link.received(self._splitter.feed(data))
+            lines = take(read)
         except FrameTooLong as error:
             self._link.lose(LinkLost(f"sent too much at once: {error}"))
+        else:
+            self._link.received(lines)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._link.output_ended()

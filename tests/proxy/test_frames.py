@@ -32,6 +32,37 @@ def test_any_split_of_the_same_bytes_gives_the_same_lines(
     assert splitter.held == 0
 
 
+@given(st.lists(st.sampled_from([3, 40_000, 160_000]), max_size=8), st.data())
+def test_lines_of_any_size_come_out_of_the_room_that_they_are_read_to(
+    sizes: list[int], data: st.DataObject
+) -> None:
+    splitter = FrameSplitter(160_000)
+    lines = [bytes([97 + number % 26]) * size for number, size in enumerate(sizes)]
+    waiting = memoryview(b"".join(line + b"\n" for line in lines))
+    pieces = itertools.cycle(data.draw(st.lists(st.integers(1, 200_000), min_size=1, max_size=4)))
+    found: list[bytes] = []
+    while waiting:
+        room = splitter.room()
+        size = min(len(room), len(waiting), max(next(pieces), len(waiting) // 100))
+        room[:size] = waiting[:size]
+        waiting = waiting[size:]
+        found += splitter.filled(size)
+        del room
+
+    assert found == lines
+    assert splitter.held == 0
+
+
+def test_the_room_for_a_large_line_is_given_back() -> None:
+    splitter = FrameSplitter(100_000_000)
+    usual = len(splitter.room())
+    for size in (9_000_000, 1_000_000):
+        splitter.feed(b"x" * size + b"\n")
+        for _ in range(40):
+            assert splitter.feed(b"{}\n") == [b"{}"]
+        assert len(splitter.room()) == usual
+
+
 def test_windows_line_ends_and_blank_lines_are_no_part_of_a_frame() -> None:
     assert FrameSplitter(100).feed(b'\r\n{"a":1}\r\n\n  \n{"b":2}\n') == [b'{"a":1}', b'{"b":2}']
 
