@@ -9,6 +9,7 @@ from console.cli.context import Context
 from console.cli.context import run as run_async
 from console.cli.errors import ExitCode
 from proxy.model import Snapshot, UpstreamState, UpstreamView
+from proxy.telemetry.model import SelectionView
 
 _WELL = (UpstreamState.READY, UpstreamState.DISABLED)
 _UNSETTLED = (UpstreamState.IDLE, UpstreamState.CONNECTING)
@@ -28,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Print it."""
-    snapshot = run_async(_settled(context, arguments.wait))
+    snapshot, selection = run_async(_settled(context, arguments.wait))
     unwell = [view for view in snapshot.upstreams if view.state not in _WELL]
     if context.out.as_json:
         context.out.json(
@@ -37,25 +38,26 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
                 "upstreams": snapshot.upstreams,
                 "attention": snapshot.attention,
                 "settings_problems": snapshot.station.settings_problems,
+                "selection": selection,
             }
         )
         return ExitCode.FAILED if unwell else ExitCode.OK
-    _print(snapshot, context)
+    _print(snapshot, selection, context)
     return ExitCode.FAILED if unwell else ExitCode.OK
 
 
-async def _settled(context: Context, wait_seconds: float) -> Snapshot:
+async def _settled(context: Context, wait_seconds: float) -> tuple[Snapshot, SelectionView]:
     end = asyncio.get_running_loop().time() + wait_seconds
     async with context.station() as station:
         while True:
             snapshot = await station.snapshot()
             waiting = any(view.state in _UNSETTLED for view in snapshot.upstreams)
             if not waiting or asyncio.get_running_loop().time() >= end:
-                return snapshot
+                return snapshot, await station.selection()
             await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _print(snapshot: Snapshot, context: Context) -> None:
+def _print(snapshot: Snapshot, selection: SelectionView, context: Context) -> None:
     from console import format as figures
 
     if not snapshot.upstreams:
@@ -82,9 +84,49 @@ def _print(snapshot: Snapshot, context: Context) -> None:
     for view in snapshot.upstreams:
         if view.state not in _WELL:
             context.out.line(f"\n{_story(view)}")
+    withheld = [line for view in snapshot.upstreams for line in _withheld(view)]
+    if withheld:
+        context.out.line("\nTools that hosts are not offered:")
+        for line in withheld:
+            context.out.line(line)
+    if selection.enabled or selection.problem:
+        context.out.line(f"\n{_telemetry(selection)}")
     if snapshot.station.settings_problems:
         problems = figures.plural(snapshot.station.settings_problems, "problem")
         context.out.line(f"\nThe settings have {problems}; see: mms config validate")
+
+
+def _withheld(view: UpstreamView) -> list[str]:
+    if not view.withheld:
+        return []
+    counts = ", ".join(f"{one.count} {one.code.value}" for one in view.withheld)
+    return [f"  {view.name}: {counts} (of {view.tools_discovered})"]
+
+
+def _telemetry(selection: SelectionView) -> str:
+    from console import format as figures
+
+    parts = [
+        (
+            f"Selection log: {figures.count(selection.selections)} selections, "
+            f"{figures.count(selection.executions)} executions, "
+            f"{figures.percent(selection.errors, selection.executions)} errors"
+        )
+    ]
+    if selection.latency is not None:
+        times = selection.latency
+        parts.append(
+            f"p50 {figures.duration(times.p50)}, p95 {figures.duration(times.p95)}, "
+            f"p99 {figures.duration(times.p99)}"
+        )
+    parts.append(
+        f"since the start {figures.count(selection.written)} lines written, "
+        f"{figures.count(selection.sampled_out)} calls sampled out, "
+        f"{figures.count(selection.redaction_drops)} lines dropped for a secret, "
+        f"{figures.count(selection.write_errors)} not written"
+    )
+    text = "; ".join(parts) + f".\n  {selection.file}"
+    return f"{text}\n  {selection.problem}" if selection.problem else text
 
 
 def _story(view: UpstreamView) -> str:

@@ -26,6 +26,17 @@ class ListedUpstream:
     reason: str
     tools: int | None
     """Advertised tools; ``None`` without a station."""
+    tools_discovered: int | None = None
+    """Those that it offers; the difference is withheld, for reasons that ``mms health`` tells."""
+
+    @property
+    def shown_tools(self) -> str:
+        """``56`` or, where some are withheld, ``56/58``."""
+        if self.tools is None:
+            return "\u2013"
+        if self.tools_discovered in (None, self.tools):
+            return str(self.tools)
+        return f"{self.tools}/{self.tools_discovered}"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +64,7 @@ def run(_arguments: argparse.Namespace, context: Context) -> int:
                 one.name,
                 one.prefix,
                 one.state.replace("_", " "),
-                "\u2013" if one.tools is None else str(one.tools),
+                one.shown_tools,
                 one.transport,
                 one.target or one.reason,
             )
@@ -81,6 +92,7 @@ def _running(view: UpstreamView) -> ListedUpstream:
         state=view.state.value,
         reason=view.reason,
         tools=view.tools_advertised,
+        tools_discovered=view.tools_discovered,
     )
 
 

@@ -52,6 +52,13 @@ def _states(snapshot: Snapshot) -> dict[str, int]:
     return dict(Counter(view.state.value for view in snapshot.upstreams))
 
 
+def _tools(snapshot: Snapshot) -> str:
+    advertised = sum(view.tools_advertised for view in snapshot.upstreams)
+    withheld = sum(one.count for view in snapshot.upstreams for one in view.withheld)
+    text = f"{advertised} advertised to hosts"
+    return f"{text}, {withheld} withheld (see: mms health)" if withheld else text
+
+
 def _lines(snapshot: Snapshot) -> list[str]:
     from console import format as figures
 
@@ -76,6 +83,7 @@ def _lines(snapshot: Snapshot) -> list[str]:
             else ""
         ),
         f"upstreams   {states or 'none; add one with: mms add'}",
+        f"tools       {_tools(snapshot)}",
         f"hosts       {hosts or 'none; see: mms connect --print CLIENT'}",
         (
             f"today       {figures.plural(snapshot.today.calls, 'call')}, "

@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from console import keys
 from console.screens.base import MainScreen, entitle
+from console.screens.selection_glance import SelectionGlance
 from console.screens.upstream_text import upstream_lines
 from console.state import ConsoleState
 from console.widgets.textpane import TextPane
@@ -29,6 +30,7 @@ class UpstreamScreen(MainScreen):
         self._pane = TextPane(id="main")
         self._detail: UpstreamDetail | None = None
         self._asked_at = -1.0
+        self._selection = SelectionGlance()
 
     def body(self) -> Iterable[Widget]:
         yield Vertical(self._pane, classes="panel", id="one")
@@ -41,7 +43,12 @@ class UpstreamScreen(MainScreen):
             self._pane.show([(Cell("It is no longer configured. Esc goes back.", Tone.MUTED),)])
             return
         now = self.console.now()
-        self._pane.show(upstream_lines(view, self._detail, state.running, now, self.console.tz))
+        self._pane.show(
+            upstream_lines(
+                view, self._detail, state.running, now, self.console.tz, self._selection.value
+            )
+        )
+        self._selection.ask(self.console, state.stale, self._redraw_if_current)
         if not state.stale and self._asked_at != state.taken_at:
             self._asked_at = state.taken_at
             self.console.fetch(
@@ -50,6 +57,10 @@ class UpstreamScreen(MainScreen):
 
     def _got(self, detail: UpstreamDetail | None) -> None:
         self._detail = detail
+        if self.is_current:
+            self.draw(self.console.state)
+
+    def _redraw_if_current(self) -> None:
         if self.is_current:
             self.draw(self.console.state)
 

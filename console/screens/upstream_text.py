@@ -11,6 +11,7 @@ from console.widgets.glyphs import STATES
 from console.widgets.textpane import EMPTY, TextLine, lines_of
 from console.widgets.tone import Cell, Tone
 from proxy.model import RunningCall, Transport, UpstreamDetail, UpstreamView
+from proxy.telemetry.model import SelectionView
 
 _STDERR_LINES = 200
 """So many of the newest lines are shown."""
@@ -26,13 +27,16 @@ def upstream_lines(
     running: Sequence[RunningCall],
     now: float,
     tz: tzinfo,
+    selection: SelectionView | None = None,
 ) -> list[TextLine]:
-    """State first, then figures, calls in flight, stderr, tools, withheld tools, instructions.
+    """State first, then figures, calls in flight, withheld tools, stderr, tools, instructions.
 
-    ``detail`` may be missing while it is on its way.
+    ``detail`` and ``selection`` may be missing while they are on their way.
     """
     lines = _state(view, now, tz)
     lines += _figures(view, detail)
+    if selection is not None:
+        lines += _telemetry(view, selection)
     mine = [call for call in running if call.upstream == view.name]
     if mine:
         lines += _heading("running", len(mine))
@@ -48,7 +52,13 @@ def upstream_lines(
     if detail.withheld:
         lines += _heading("withheld tools", len(detail.withheld))
         for tool in detail.withheld:
-            lines.append((Cell("\u25b2 ", Tone.WARN), Cell(safe_line(tool.name, 200), Tone.STRONG)))
+            lines.append(
+                (
+                    Cell("\u25b2 ", Tone.WARN),
+                    Cell(safe_line(tool.name, 200), Tone.STRONG),
+                    Cell(f"  {tool.code.value}", Tone.WARN),
+                )
+            )
             lines.append((Cell("  " + safe_line(tool.reason, _SENTENCE), Tone.MUTED),))
     if detail.stderr:
         shown = detail.stderr[-_STDERR_LINES:]
@@ -62,6 +72,7 @@ def upstream_lines(
             if tool.description:
                 first = safe_line(tool.description.strip().split("\n", 1)[0], 300)
                 lines.append((Cell("  " + first, Tone.MUTED),))
+            lines += [(Cell("  " + safe_line(text, 200), Tone.ACCENT),) for text in tool.changes]
     if detail.instructions:
         lines += _heading("instructions to the model")
         lines += lines_of(detail.instructions[:20_000], Tone.NORMAL)
@@ -108,6 +119,7 @@ def _figures(view: UpstreamView, detail: UpstreamDetail | None) -> list[TextLine
             f"({fmt.percent(view.errors, view.calls)})",
         ),
         _pair("tools", f"{view.tools_advertised} of {view.tools_discovered} advertised"),
+        *_withheld(view),
         _pair("names", f"{view.prefix}__\u2026"),
     ]
     if view.in_flight:
@@ -121,6 +133,45 @@ def _figures(view: UpstreamView, detail: UpstreamDetail | None) -> list[TextLine
     if view.noise_lines:
         noise = fmt.plural(view.noise_lines, "stray line")
         lines.append(_pair("stdout", noise))
+    return lines
+
+
+def _withheld(view: UpstreamView) -> list[TextLine]:
+    """Why fewer tools are advertised than there are."""
+    if not view.withheld:
+        return []
+    counts = ", ".join(f"{one.count} {one.code.value}" for one in view.withheld)
+    return [(Cell(f"{'withheld':<10}", Tone.MUTED), Cell(counts, Tone.WARN))]
+
+
+def _telemetry(view: UpstreamView, selection: SelectionView) -> list[TextLine]:
+    """What the log of tool selections says about this upstream, and how the log itself is."""
+    if not selection.enabled and not selection.selections:
+        return [_pair("selection", "not logged (proxy.selection_telemetry.enabled)")]
+    mine = next((one.count for one in selection.by_server if one.name == view.name), 0)
+    text = f"{fmt.count(mine)} of {fmt.count(selection.selections)} logged"
+    if not selection.enabled:
+        text += ", off now"
+    lines = [_pair("selection", text)]
+    if selection.latency is not None:
+        times = selection.latency
+        lines.append(
+            _pair(
+                "  all",
+                f"{fmt.percent(selection.ok, selection.executions)} ok, p50 {_ms(times.p50)}, "
+                f"p95 {_ms(times.p95)}, p99 {_ms(times.p99)}",
+            )
+        )
+    lost = (
+        (selection.sampled_out, "calls sampled out"),
+        (selection.redaction_drops, "lines with a secret dropped"),
+        (selection.write_errors, "lines not written"),
+    )
+    told = ", ".join(f"{fmt.count(number)} {what}" for number, what in lost if number)
+    if told:
+        lines.append(_pair("  log", told))
+    if selection.problem:
+        lines.append((Cell(safe_line(selection.problem, _SENTENCE), Tone.WARN),))
     return lines
 
 

@@ -15,6 +15,7 @@ from console.screens.base import entitle
 from console.screens.dialogs import confirm
 from console.screens.first_steps import FirstStepsDeeds
 from console.screens.overview import error_tone
+from console.screens.selection_glance import SelectionGlance
 from console.screens.upstream_text import upstream_lines
 from console.state import ConsoleState
 from console.widgets.columns import Column
@@ -30,10 +31,17 @@ COLUMNS = (
     Column("", 1),
     Column("upstream", 10, flex=2, most=24),
     Column("state", 10),
-    Column("tools", 5, right=True, drop=2),
+    Column("tools", 7, right=True, drop=2),
     Column("calls", 6, right=True, drop=3),
     Column("err", 5, right=True, drop=4),
 )
+
+
+def tools_of(view: UpstreamView) -> str:
+    """Advertised tools, and of how many, where some are withheld."""
+    if not view.withheld:
+        return fmt.count(view.tools_advertised)
+    return f"{fmt.count(view.tools_advertised)}/{fmt.count(view.tools_discovered)}"
 
 
 class UpstreamsScreen(FirstStepsDeeds):
@@ -52,6 +60,7 @@ class UpstreamsScreen(FirstStepsDeeds):
         self._detail: UpstreamDetail | None = None
         self._asked_at = 0.0
         """Of which snapshot the detail was asked."""
+        self._selection = SelectionGlance()
 
     def body(self) -> Iterable[Widget]:
         yield Horizontal(
@@ -105,10 +114,22 @@ class UpstreamsScreen(FirstStepsDeeds):
         stale = "  (stale)" if state.stale else ""
         entitle(self.query_one("#detail"), view.name + stale)
         self._pane.show(
-            upstream_lines(view, self._detail, state.running, self.console.now(), self.console.tz)
+            upstream_lines(
+                view,
+                self._detail,
+                state.running,
+                self.console.now(),
+                self.console.tz,
+                self._selection.value,
+            )
         )
+        self._selection.ask(self.console, state.stale, self._redraw_detail)
         if self._detail is None or self._asked_at != state.taken_at:
             self._ask(view.name, state.taken_at)
+
+    def _redraw_detail(self) -> None:
+        if self.is_current or self.modal_open():
+            self._draw_detail(self.console.state)
 
     def _ask(self, name: str, taken_at: float) -> None:
         if self.console.state.stale:
@@ -131,7 +152,7 @@ class UpstreamsScreen(FirstStepsDeeds):
             sign.mark,
             Cell(view.name, Tone.MUTED if off else Tone.STRONG),
             sign.name,
-            Cell(fmt.count(view.tools_advertised), Tone.MUTED if off else Tone.NORMAL),
+            Cell(tools_of(view), Tone.MUTED if off else Tone.NORMAL),
             Cell(fmt.count(view.calls), Tone.MUTED if off else Tone.NORMAL),
             Cell(fmt.percent(view.errors, view.calls), error_tone(view)),
         )

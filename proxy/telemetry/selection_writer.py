@@ -68,7 +68,7 @@ class SelectionWriter:
             size = size_of(self._file)
             if size == 0:
                 self._announced = ""
-            for done, note in enumerate(batch):
+            for note in batch:
                 new = self._lines_of(note, told)
                 added = sum(map(len, new))
                 if added and size and size + added > settings.max_bytes:
@@ -81,7 +81,7 @@ class SelectionWriter:
                 lines += new
                 waiting.append(note)
                 size += added
-            done = len(batch)
+                done += 1
             self._flush(lines, told)
         except OSError as error:
             self._announced = ""

@@ -29,6 +29,8 @@ from proxy.model import (
     UpstreamDetail,
     UpstreamState,
     UpstreamView,
+    WithheldCount,
+    WithheldReason,
     WithheldTool,
 )
 
@@ -128,6 +130,10 @@ UPSTREAMS: tuple[UpstreamView, ...] = (
         restarts=1,
         noise_lines=3,
         last_stderr='level=warn msg="secondary rate limit" retry_after=60',
+        withheld=(
+            WithheldCount(WithheldReason.INVALID_SCHEMA, 1),
+            WithheldCount(WithheldReason.CONFIG_HIDDEN, 1),
+        ),
     ),
     replace(
         _CALM,
@@ -210,13 +216,22 @@ DETAILS: dict[str, UpstreamDetail] = {
                 advertised_as=f"{view.prefix}__{tool}",
                 title=tool.replace("_", " ").capitalize(),
                 description=f"{tool.replace('_', ' ').capitalize()} through {view.name}.",
+                changes=("descriptions of arguments left out",) if tool == "get_issue" else (),
             )
             for tool in _TOOLS.get(view.name, ())
         ),
         withheld=(
             (
-                WithheldTool("create_gist", "Its input schema has anyOf at the top level."),
-                WithheldTool("run_secret_scan", "Switched off in the settings."),
+                WithheldTool(
+                    "create_gist",
+                    "its input schema does not describe an object",
+                    WithheldReason.INVALID_SCHEMA,
+                ),
+                WithheldTool(
+                    "run_secret_scan",
+                    "switched off by upstreams.github.tools.run_secret_scan.enabled",
+                    WithheldReason.CONFIG_HIDDEN,
+                ),
             )
             if view.name == "github"
             else ()

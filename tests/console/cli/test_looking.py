@@ -65,7 +65,14 @@ def test_status_shows_the_station_its_hosts_and_what_needs_attention(
 ) -> None:
     ran = mms.run("status")
     assert ran.code == 0
-    for words in ("process 4711", "up 3h 2m", "claude-code (socket)", "upstream jira", "7337"):
+    for words in (
+        "process 4711",
+        "up 3h 2m",
+        "claude-code (socket)",
+        "upstream jira",
+        "7337",
+        "2 withheld",
+    ):
         assert words in ran.out
     data = mms.run("status", "--json").json
     assert data["running"] is True
@@ -132,7 +139,11 @@ def test_list_with_a_station_shows_its_states_and_what_the_file_leaves_out(
     states = {one["name"]: one["state"] for one in data["upstreams"]}
     assert states["postgres"] == "backing_off"
     assert states["wrong"] == "invalid"
-    assert "backing off" in mms.run("list").out
+    shown = mms.run("list").out
+    assert "backing off" in shown
+    assert "56/58" in shown
+    tools = {one["name"]: (one["tools"], one["tools_discovered"]) for one in data["upstreams"]}
+    assert tools["github"] == (56, 58)
 
 
 # -- health -----------------------------------------------------------------------------------
@@ -151,9 +162,16 @@ def test_health_of_unwell_upstreams_is_exit_code_1_with_reason_and_next_action(
     assert ran.code == 1
     assert "jira is failed. The program mcp-jira was not found on PATH. Install it" in ran.out
     assert "last words: connection to server" in ran.out
+    assert "56/58" in ran.out
+    assert "github: 1 invalid_schema, 1 config_hidden (of 58)" in ran.out
+    assert "Selection log: 206 selections, 206 executions, 2.4% errors; p50 12 ms" in ran.out
+    assert "since the start 412 lines written, 0 calls sampled out" in ran.out
     data = mms.run("health", "--json").json
     assert data["healthy"] is False
     assert len(data["upstreams"]) == len(UPSTREAMS)
+    github = next(one for one in data["upstreams"] if one["name"] == "github")
+    assert github["withheld"][0] == {"code": "invalid_schema", "count": 1}
+    assert data["selection"]["by_tool"][0] == {"name": "filesystem/read_file", "count": 120}
 
 
 def test_ready_and_disabled_upstreams_are_healthy(mms: Instance, running: Engine) -> None:

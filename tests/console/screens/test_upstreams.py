@@ -98,7 +98,13 @@ def test_the_detail_has_stderr_tools_withheld_and_instructions() -> None:
             shown = picture(app)
             for words in (
                 "create_gist",
-                "Its input schema has anyOf at the top level.",
+                "create_gist  invalid_schema",
+                "its input schema does not describe an object",
+                "1 invalid_schema, 1 config_hidden",
+                "56 of 58 advertised",
+                "descriptions of arguments left out",
+                "56 of 206 logged",
+                "p50 12 ms, p95 80 ms",
                 "secondary rate limit",
                 "gh__search_code",
                 "instructions to the model",
