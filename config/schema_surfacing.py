@@ -55,7 +55,7 @@ class TunerSettings:
         True, "Adjust min_score per tool from ratings; every step is listed and can be reverted."
     )
     min_ratings: int = setting(
-        20, "New ratings of a tool's memories before a step.", minimum=5, maximum=10_000
+        20, "New ratings of a tool's memories before a step.", minimum=5, maximum=250
     )
     least_score: float = setting(0.2, "No threshold goes below this.", minimum=0, maximum=1)
     most_score: float = setting(0.9, "No threshold goes above this.", minimum=0, maximum=1)
