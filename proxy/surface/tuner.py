@@ -21,6 +21,8 @@ SHORTEST_STEP = 0.03
 TRY_MORE = 0.05
 """The step down when nearly all that is shown is worth something."""
 NEARLY_ALL = 0.8
+NOISE = 1.0
+"""A gain of so little, two useless memories in all, does not raise a threshold."""
 NEUTRAL = 0.5
 """A memory worth this much neither gains nor loses anything."""
 ENOUGH_SEARCHES = 20
@@ -224,17 +226,18 @@ def _turns(scores: ToolScores, change: float, configured: float) -> bool:
 def _wanted(
     rated: Sequence[RatedScore], fresh: Sequence[RatedScore], before: float, most: float
 ) -> tuple[float, str] | None:
-    best, _ = best_threshold(rated, before, max(most, before))
+    best, gain = best_threshold(rated, before, max(most, before))
+    gain -= sum(one.worth - NEUTRAL for one in rated if one.score >= before)
     worth = sum(one.worth > 0 for one in fresh)
     figures = f"{worth} of {len(fresh)} new ratings found the memory useful"
-    if best > before:
+    if best > before and gain > NOISE:
         bad = [one for one in rated if before <= one.score < best]
         useless = sum(one.worth == 0 for one in bad)
         return (
             before + min((best - before) / 2, LONGEST_STEP),
             f"{figures}; {useless} of {len(bad)} between {before:.2f} and {best:.2f} were useless.",
         )
-    wanted = before - min((before - best) / 2, LONGEST_STEP)
+    wanted = before - min(max(before - best, 0.0) / 2, LONGEST_STEP)
     if worth >= NEARLY_ALL * len(fresh):
         return min(wanted, before - TRY_MORE), f"{figures}: more may be shown."
     if best < before:
