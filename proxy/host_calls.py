@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from proxy import wire
 from proxy.answer_rules import AnswerRules
 from proxy.exchange import Exchange, Failure, FailureKind
 from proxy.session import HostSession
+from proxy.surface.chance import Chance
 from proxy.tool_traits import NO_TRAITS, ToolTraits
 from proxy.upstream import Upstream
+
+_FLAG_AT_THE_END = re.compile(rb'[,{]\s*"isError"\s*:\s*(true|false)\s*\}\s*\Z')
+"""The last member of a result. Within a text its quotation marks would be escaped."""
+_END_BYTES = 64
 
 
 @dataclass(slots=True, eq=False)
@@ -37,6 +43,8 @@ class HostCall:
     """It may change what other tools of its upstream answer."""
     cache: str = ""
     cache_age_seconds: float = 0.0
+    chance: Chance | None = None
+    """To have memories shown with its answer; ``None``: there is none."""
 
 
 def failure_text(upstream: Upstream, failure: Failure) -> str:
@@ -51,7 +59,10 @@ def failure_text(upstream: Upstream, failure: Failure) -> str:
 
 def is_tool_error(body: bytes) -> bool:
     """The tool itself says that it failed."""
+    last = _FLAG_AT_THE_END.search(body, max(0, len(body) - _END_BYTES))
+    if last is not None:
+        return last.group(1) == b"true"
     if b'"isError"' not in body:
         return False
-    flag = wire.members_of(body).get("isError")
+    flag = wire.members_of(wire.Raw(body)).get("isError")
     return flag is not None and bytes(flag) == b"true"

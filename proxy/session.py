@@ -119,8 +119,11 @@ class HostSession:
     def receive(self, frame: bytes) -> None:
         """One line from the host."""
         try:
-            message = wire.parse(frame)
-            self._dispatch(message)
+            request = wire.request_in(frame)
+            if request is None:
+                self._dispatch(wire.parse(frame))
+            else:
+                self._request(request.id, request.method, request.params)
         except wire.MalformedMessage as error:
             batch = frame[:1] == b"["
             id = None if error.id is None or batch else wire.Raw(error.id)
@@ -177,12 +180,12 @@ class HostSession:
         if method is None:
             raise wire.MalformedMessage("the method is not a text")
         params = None
-        given = bytes(message["params"]) if "params" in message else b"null"
-        if given != b"null":
-            if given[:1] != b"{":
+        first = memoryview(message["params"])[0] if "params" in message else ord("n")
+        if first != ord("n"):  # bytes() would copy it
+            if first != ord("{"):
                 self._refuse_params(message)
                 return
-            params = wire.parse(given)
+            params = wire.members_of(message["params"])
         if kind is wire.MessageKind.REQUEST:
             self._request(message["id"], method, params)
         else:

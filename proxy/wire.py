@@ -33,6 +33,17 @@ UNSUPPORTED_VERSION = -32022
 MAX_DEPTH = 400
 """Deeper nesting is refused: recursive readers of hosts would fail on it."""
 
+
+class HostRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A request in the form that all common hosts write: these members and no others."""
+
+    id: Raw
+    method: str
+    params: Members
+    jsonrpc: Raw = Raw()
+
+
+_REQUEST = msgspec.json.Decoder(HostRequest)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 _STRING = msgspec.json.Decoder(str)
@@ -79,9 +90,28 @@ def parse(line: bytes) -> Members:
     return members
 
 
+def request_in(line: bytes) -> HostRequest | None:
+    """Read a common request in one go, down to the members of its parameters.
+
+    ``None`` for everything else, be it fine or not: `parse` tells.
+    """
+    try:
+        request = _REQUEST.decode(line)
+        if not line.isascii():
+            line.decode()
+    except (UnicodeDecodeError, msgspec.MsgspecError, RecursionError):
+        return None
+    return request
+
+
 def members_of(value: Raw | bytes) -> Members:
     """Read the members of an object inside a message. Raises `MalformedMessage`."""
-    return parse(bytes(value))
+    if isinstance(value, Raw):  # its line was checked: neither a copy nor a second look is needed
+        try:
+            return _MEMBERS.decode(value)
+        except (msgspec.DecodeError, RecursionError) as error:
+            return _parse_odd(bytes(value), error)
+    return parse(value)
 
 
 def items_of(value: Raw | bytes) -> list[Raw]:

@@ -117,3 +117,41 @@ def test_a_response_under_another_id_begins_with_it_whatever_the_order_was() -> 
     assert wire.response(wire.Raw(b'"k"'), answer) == (
         b'{"jsonrpc":"2.0","id":"k","result":{"a":1.0},"x":null}'
     )
+
+
+_MEMBER = st.sampled_from(["jsonrpc", "id", "method", "params", "result", "x"])
+
+
+@given(
+    st.dictionaries(_MEMBER, _JSON | st.dictionaries(st.text(), _JSON), max_size=6),
+    st.sampled_from([b"", b"\xff", b"\\ud800"]),
+)
+def test_a_common_request_is_read_in_one_go_as_it_is_in_two(
+    message: dict[str, object], odd: bytes
+) -> None:
+    base: dict[str, object] = {"jsonrpc": "2.0", "id": 1, "method": "OO", "params": {"a": "OO"}}
+    line = json.dumps(base | message).encode().replace(b"OO", odd)
+    request = wire.request_in(line)
+    try:
+        members = wire.parse(line)
+        method, params = wire.text_of(members["method"]), wire.members_of(members["params"])
+    except wire.MalformedMessage:
+        assert request is None
+        return
+    if request is None:
+        odd_members = set(members) - {"jsonrpc", "id", "method", "params"}
+        assert odd_members or b"ud800" in line or not isinstance(json.loads(line)["method"], str)
+    else:
+        assert (request.method, list(request.params)) == (method, list(params))
+        assert bytes(request.id) == bytes(members["id"])
+        assert {k: bytes(v) for k, v in request.params.items()} == {
+            k: bytes(v) for k, v in params.items()
+        }
+
+
+def test_members_of_a_checked_message_are_read_like_those_of_a_line() -> None:
+    line = b'{"a":{"b":"\\ud800","c":{"n":9223372036854775813}}}'
+    inner = wire.parse(line)["a"]
+    assert wire.members_of(inner) == wire.parse(bytes(inner))
+    with pytest.raises(wire.MalformedMessage, match="not a JSON object"):
+        wire.members_of(wire.Raw(b"5"))
