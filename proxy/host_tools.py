@@ -54,3 +54,27 @@ class NoHostTools:
         """An error: nobody answers this."""
         body = b'{"content":[{"type":"text","text":"There is no such tool."}],"isError":true}'
         return HostToolAnswer(body, is_error=True)
+
+
+class HostToolsTogether:
+    """Several sources of tools as one; a name that two offer is the first one's."""
+
+    def __init__(self, *parts: HostTools) -> None:
+        self._parts = parts
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What calls are for us."""
+        return frozenset[str]().union(*(part.names for part in self._parts))
+
+    @property
+    def definitions(self) -> tuple[bytes, ...]:
+        """Entries of a tool list, in the order of the parts."""
+        return tuple(one for part in self._parts for one in part.definitions)
+
+    async def call(self, name: str, arguments: bytes, caller: Caller) -> HostToolAnswer:
+        """Answer one call."""
+        for part in self._parts:
+            if name in part.names:
+                return await part.call(name, arguments, caller)
+        return await NoHostTools().call(name, arguments, caller)

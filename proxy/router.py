@@ -6,14 +6,16 @@ All of it runs on the engine's loop, in callbacks; a call costs no task.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from config.schema import ProxySettings
+from config.schema import ProxySettings, SurfacingSettings
 from proxy import wire
 from proxy.answer_cache import AnswerCache, KeptAnswer
 from proxy.answers import AnswerRequest, Answers, ShapedAnswer
+from proxy.callers import Callers
 from proxy.catalogue import Catalogue
 from proxy.compress.notices import READ_MORE
 from proxy.exchange import Answer, Exchange, Failure, FailureKind, call_outcome
@@ -26,6 +28,8 @@ from proxy.query import CONTEXT_QUERY, strip_context_query
 from proxy.recorder import CallObservation
 from proxy.session import HostSession
 from proxy.shared_answers import SharedAnswers
+from proxy.surface.chance import SurfacedCall
+from proxy.surface.surfacer import Surfacer
 from proxy.tool_routes import ToolRoute, ToolRoutes
 from proxy.upstream import Upstream
 
@@ -51,6 +55,15 @@ class RouterRecorder(CallRecorder, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class RouterSurfacing:
+    """What shows memories with answers, and the settings of it in force."""
+
+    surfacer: Surfacer
+    settings: Callable[[], SurfacingSettings]
+    callers: Callers
+
+
 class Router:
     """Routes the requests of hosts. Sessions and upstreams are added and removed by the engine."""
 
@@ -60,8 +73,10 @@ class Router:
         recorder: RouterRecorder,
         looks_secret: Callable[[str], bool],
         answers: Answers | None = None,
+        surfacing: RouterSurfacing | None = None,
     ) -> None:
-        """``answers``: shapes, keeps and holds answers; without it everything is relayed as it comes."""
+        """``answers``: shapes, keeps and holds answers; without it everything is relayed as it comes.
+        ``surfacing``: shows memories with them."""
         self.upstreams: dict[str, Upstream] = {}
         """By name, in the order of the settings."""
         self.sessions: dict[int, HostSession] = {}
@@ -70,9 +85,13 @@ class Router:
         self._settings = settings
         self._recorder = recorder
         self._answers = answers
+        self._surfacer = None if surfacing is None else surfacing.surfacer
+        self._callers = Callers() if surfacing is None else surfacing.callers
         self._own_tools: OwnTools | None = None
         self._shared = SharedAnswers(AnswerCache(0) if answers is None else answers.cache)
-        self._routes = ToolRoutes(settings, self.upstreams)
+        self._routes = ToolRoutes(
+            settings, SurfacingSettings if surfacing is None else surfacing.settings, self.upstreams
+        )
         self._lists = HostLists(
             settings, self.upstreams, self.sessions, looks_secret, recorder.tool_list_sent
         )
@@ -194,6 +213,21 @@ class Router:
         call.rules = route.rules
         call.traits = route.traits
         call.query = query
+        surfacer = self._surfacer
+        if surfacer is not None and surfacer.enabled:
+            call.chance = surfacer.begin(
+                SurfacedCall(
+                    call.id,
+                    session.id,
+                    session.name,
+                    self._callers.of(session),
+                    route.upstream.name,
+                    route.tool,
+                    arguments,
+                    query,
+                    route.surfacing,
+                )
+            )
         if not route.shares:
             self._shared.begun(call)
             self._submit(call)
@@ -363,11 +397,19 @@ class Router:
             or rules is None
             or answers is None
             or "result" not in answer
-            or not (rules.may_exceed(len(answer["result"])) or rules.clean)
         ):
+            self._miss(call)
+            self._deliver(call, answer)
+            return
+        size = len(answer["result"])
+        shapes = rules.may_exceed(size) or rules.clean
+        if not self._surfaces(call, size) and not shapes:
             self._deliver(call, answer)
             return
         self.calls[call.session.id, bytes(call.host_id)] = call  # until it is sent
+        if not shapes:
+            answers.spawn(self._finish_later(call, answer, None))
+            return
         request = AnswerRequest(
             call.session.id,
             call.upstream.name,
@@ -379,15 +421,38 @@ class Router:
             call.traits.output_schema,
             READ_MORE in self._lists.catalogue.own_tools and sees_own_tools(call.session),
         )
-        answers.spawn(self._shape(call, answer, request, answers))
+        answers.spawn(self._finish_later(call, answer, answers.shape(request)))
 
-    async def _shape(
-        self, call: HostCall, answer: wire.Members, request: AnswerRequest, answers: Answers
+    async def _finish_later(
+        self, call: HostCall, answer: wire.Members, shaping: Awaitable[ShapedAnswer] | None
     ) -> None:
-        shaped = await answers.shape(request)
+        """Make the answer smaller, show memories with it, send it; unless nobody waits any more."""
+        shaped = None if shaping is None else await shaping
+        body = bytes(answer["result"]) if shaped is None else shaped.body
+        if self._surfacer is not None and call.chance is not None:
+            placed = await self._surfacer.place(call.chance, body)
+            if placed.surfacing_id:
+                shaped = replace(
+                    shaped or _AS_IT_CAME,
+                    body=placed.body,
+                    surfacing_id=placed.surfacing_id,
+                    surfaced_tokens=placed.tokens,
+                    measured=None,
+                )
         if self.calls.pop((call.session.id, bytes(call.host_id)), None) is call:
-            answer["result"] = wire.Raw(shaped.body)
+            if shaped is not None:
+                answer["result"] = wire.Raw(shaped.body)
             self._deliver(call, answer, shaped)
+
+    def _surfaces(self, call: HostCall, size: int) -> bool:
+        """Whether memories may come with the answer. False: its chance has passed."""
+        surfacer, chance = self._surfacer, call.chance
+        return surfacer is not None and chance is not None and surfacer.wants(chance, size)
+
+    def _miss(self, call: HostCall) -> None:
+        """There is no result that memories could come with."""
+        if self._surfacer is not None and call.chance is not None:
+            self._surfacer.failed(call.chance)
 
     def _deliver(self, call: HostCall, answer: Answer, shaped: ShapedAnswer | None = None) -> None:
         outcome = call_outcome(answer)
@@ -456,6 +521,8 @@ class Router:
                     cache=call.cache,
                     cache_age_seconds=call.cache_age_seconds,
                     fault=shaped.fault,
+                    surfacing_id=shaped.surfacing_id,
+                    surfaced_tokens=shaped.surfaced_tokens,
                     query=shaped.query.text,
                     query_source=shaped.query.source,
                     measured=shaped.measured,
@@ -481,9 +548,13 @@ class Router:
         self._lists.forget(session)
         if self._answers is not None:
             self._answers.left(session.id)
+        if self._surfacer is not None:
+            self._surfacer.left(session.id)
 
     def _withdraw(self, call: HostCall, note: wire.Members) -> None:
         """Nobody wants this one any more; of identical calls the next one asks in its place."""
+        if self._surfacer is not None and call.chance is not None:
+            self._surfacer.cancelled(call.chance)
         successor = self._shared.withdrawn(call)
         if successor is not None:
             self._submit(successor)

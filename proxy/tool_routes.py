@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from config.schema import ProxySettings
+from config.schema import ProxySettings, SurfacingSettings
 from proxy import wire
 from proxy.answer_cache import AnswerCache
 from proxy.answer_rules import AnswerRules, rules_for
 from proxy.catalogue import Catalogue
+from proxy.surface.rules import ToolSurfacing, surfacing_of
 from proxy.tool_traits import NO_TRAITS, ToolTraits, traits_by_name
 from proxy.upstream import Upstream
 
@@ -31,15 +32,20 @@ class ToolRoute:
     traits: ToolTraits
     shares: bool
     """Its answers may be kept, and identical calls may share one."""
+    surfacing: ToolSurfacing
 
 
 class ToolRoutes:
     """Routes by the name that hosts call. ``upstreams`` are the router's own, by name."""
 
     def __init__(
-        self, settings: Callable[[], ProxySettings], upstreams: Mapping[str, Upstream]
+        self,
+        settings: Callable[[], ProxySettings],
+        surfacing: Callable[[], SurfacingSettings],
+        upstreams: Mapping[str, Upstream],
     ) -> None:
         self._settings = settings
+        self._surfacing = surfacing
         self._upstreams = upstreams
         self._routes: dict[str, ToolRoute] = {}
         self._traits: dict[str, Mapping[str, ToolTraits]] = {}
@@ -68,7 +74,8 @@ class ToolRoutes:
         rules = rules_for(self._settings(), upstream.settings, tool)
         traits = self._traits_of(upstream, tool)
         shares = AnswerCache.eligible(rules.cache_policy, traits.annotations)
-        return ToolRoute(upstream, tool, wire.raw(tool), rules, traits, shares)
+        surfacing = surfacing_of(self._surfacing(), upstream.settings, tool, traits)
+        return ToolRoute(upstream, tool, wire.raw(tool), rules, traits, shares, surfacing)
 
     def _traits_of(self, upstream: Upstream, tool: str) -> ToolTraits:
         """From what the upstream itself listed."""

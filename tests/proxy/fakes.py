@@ -27,7 +27,7 @@ from proxy.model import Transport, UpstreamState, UpstreamView
 from proxy.own_tools import OwnTools
 from proxy.pipeline import run
 from proxy.recorder import CallObservation
-from proxy.router import Router
+from proxy.router import Router, RouterSurfacing
 from proxy.session import Peer
 from proxy.store.catalogues import RememberedCatalogue
 from proxy.store.held import HeldStore
@@ -278,7 +278,9 @@ class FakeRelay:
     With a folder for held texts, answers are shaped as in a station, by a fake worker.
     """
 
-    def __init__(self, held: Path | None = None, **settings: Any) -> None:
+    def __init__(
+        self, held: Path | None = None, *, surfacing: RouterSurfacing | None = None, **settings: Any
+    ) -> None:
         self.proxy = ProxySettings(**settings)
         self.settings = Settings(proxy=self.proxy)
         self.recorder = FakeRecorder()
@@ -286,7 +288,9 @@ class FakeRelay:
         self.feedback = FakeFeedback()
         self.host_tools: HostTools = NoHostTools()
         self.answers = None if held is None else self._answers(held)
-        self.router = Router(lambda: self.proxy, self.recorder, lambda text: False, self.answers)
+        self.router = Router(
+            lambda: self.proxy, self.recorder, lambda text: False, self.answers, surfacing
+        )
         if self.answers is not None:
             self.router.offer_own_tools(
                 OwnTools(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from config.schema import CachePolicy, ProxySettings
+from config.schema import CachePolicy, ProxySettings, SurfacingSettings
 from proxy.host_calls import HostCall
 from proxy.model import UpstreamState
 from proxy.tool_routes import ToolRoute, ToolRoutes
@@ -26,7 +26,7 @@ async def _found(relay: FakeRelay, *names: str) -> list[ToolRoute | None]:
         looked_up += 1
         return relay.proxy
 
-    routes = ToolRoutes(settings, relay.router.upstreams)
+    routes = ToolRoutes(settings, SurfacingSettings, relay.router.upstreams)
     found: list[ToolRoute | None] = []
     for name in names:
         first, second = (routes.find(relay.router.catalogue, name) for _ in range(2))

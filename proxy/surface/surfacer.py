@@ -1,0 +1,523 @@
+"""SURFACE: finds memories for a call and puts them into its answer.
+
+The search begins with the call where the tool's answers have been long enough lately, so that it runs
+while the upstream works; else with the answer. An answer waits at most ``surfacing.timeout_seconds``
+for it. Whatever goes wrong here, the answer goes out as it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from config.schema import SurfacingSettings
+from proxy.breaker import Breaker
+from proxy.host_calls import is_tool_error
+from proxy.host_tools import Caller
+from proxy.surface.chance import Chance, Looked, SurfacedCall
+from proxy.surface.choose import choose
+from proxy.surface.conversation import Conversation
+from proxy.surface.gates import SessionGate
+from proxy.surface.insert import insert
+from proxy.surface.levels import query_for
+from proxy.surface.model import (
+    Adjustment,
+    Arm,
+    Decision,
+    Opportunity,
+    QueryLevel,
+    SourceStatus,
+    SurfacingEvent,
+)
+from proxy.surface.record import SurfacingRecord
+from proxy.surface.render import render
+from proxy.surface.rules import ToolSurfacing, limits_for
+from proxy.surface.source import (
+    MemorySource,
+    SourceAnswer,
+    SourceFailed,
+    SourceQuery,
+    SourceUnavailable,
+)
+
+LONGEST_SEARCH_SECONDS = 20.0
+"""A search that no answer waits for any more goes on so long: a cold memory gets warm by it."""
+MOST_ABANDONED = 4
+"""Such searches at once; further ones are cancelled."""
+MOST_CACHED = 200
+"""Found answers that are kept to be used again."""
+CANDIDATES = 4
+"""So many times as many memories are asked for as may be shown: some are seen, some below the threshold."""
+_log = logging.getLogger("mms.surfacing")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What goes out."""
+
+    body: bytes
+    tokens: int = 0
+    """Added, by an upper estimate."""
+    surfacing_id: str = ""
+
+
+@dataclass(slots=True)
+class _Session:
+    """One conversation."""
+
+    caller: Caller
+    conversation: Conversation
+    gate: SessionGate
+    events: int = 0
+
+
+@dataclass(slots=True)
+class SourceTrouble:
+    """How the source has done lately."""
+
+    breaker: Breaker = field(default_factory=Breaker)
+    problem: str = ""
+    probing: bool = False
+    hint_events: int = 0
+    last_hints: int = 0
+
+
+class Surfacer:
+    """One station's surfacing. Lives on the engine's loop."""
+
+    def __init__(
+        self,
+        settings: Callable[[], SurfacingSettings],
+        source: Callable[[], MemorySource],
+        record: SurfacingRecord,
+        redact: Callable[[str], str],
+        changed: Callable[[], None],
+        consumer_model: Callable[[], str],
+        *,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``changed``: told when memories were shown."""
+        self._settings = settings
+        self._source = source
+        self._record = record
+        self._redact = redact
+        self._changed = changed
+        self._consumer_model = consumer_model
+        self._clock = clock
+        self._monotonic = monotonic
+        self._group: asyncio.TaskGroup | None = None
+        self._sessions: dict[int, _Session] = {}
+        self._found: OrderedDict[tuple[str, str, str], tuple[float, SourceAnswer]] = OrderedDict()
+        self._abandoned = 0
+        self._long: dict[tuple[str, str], bool] = {}
+        self._trouble = SourceTrouble()
+        self.thresholds: dict[tuple[str, str], Adjustment] = {}
+        """Steps of the tuner that are in force, by upstream and tool."""
+        self.negatives: dict[tuple[str, str], dict[str, int]] = {}
+        """By upstream and tool: in how many events each memory was rated not relevant."""
+        self.counts: Counter[Decision] = Counter()
+        """Decisions since the start."""
+        self.sampled_out = 0
+
+    def start(self, group: asyncio.TaskGroup) -> None:
+        """Searches belong to the engine's group."""
+        self._group = group
+
+    # a call's way
+
+    @property
+    def enabled(self) -> bool:
+        """By the settings in force."""
+        return self._settings().enabled
+
+    def begin(self, call: SurfacedCall) -> Chance | None:
+        """A tool is called. ``None``: its answer is left alone whatever it is."""
+        if call.rules.gate is not None:
+            self._passed(call, call.rules.gate, QueryLevel.NONE, 0)
+            return None
+        chance = Chance(call)
+        if call.context_query or self._long.get((call.upstream, call.tool)):
+            self._look(chance)
+        return chance
+
+    def failed(self, chance: Chance) -> None:
+        """The call ended without a result."""
+        self._decide(chance, Decision.TOOL_ERROR, 0)
+
+    def wants(self, chance: Chance, size: int) -> bool:
+        """The answer is there, ``size`` bytes of JSON. False: nothing is to be shown with it."""
+        call = chance.call
+        long_enough = size >= self._settings().min_answer_chars
+        self._long[call.upstream, call.tool] = long_enough
+        if chance.decided:
+            return False
+        if not long_enough and not call.context_query:
+            self._decide(chance, Decision.TOO_SHORT, size)
+        elif chance.looking is None:
+            self._look(chance)  # beside the pipeline, which may have work to do first
+        return not chance.decided
+
+    async def place(self, chance: Chance, body: bytes) -> Placed:
+        """The result with memories in it, or as it was. Never raises."""
+        begun = self._monotonic()
+        unchanged = Placed(body)
+        if chance.decided:
+            return unchanged
+        if is_tool_error(body):
+            self._decide(chance, Decision.TOOL_ERROR, len(body))
+            return unchanged
+        try:
+            return await self._place(chance, body, begun)
+        except Exception:  # the stage's edge: it returns its input
+            _log.exception("memories could not be shown")
+            self._decide(chance, Decision.FAILED, len(body), waited=self._monotonic() - begun)
+            return unchanged
+
+    def cancelled(self, chance: Chance) -> None:
+        """Nobody waits for the answer any more."""
+        self._decide(chance, Decision.CANCELLED, 0)
+
+    def left(self, session: int) -> None:
+        """A host has left."""
+        self._sessions.pop(session, None)
+
+    # for ratings and views
+
+    def conversation_of(self, session: int) -> Conversation | None:
+        """The conversation of a connected host; ``None`` before anything was shown in it."""
+        state = self._sessions.get(session)
+        return None if state is None else state.conversation
+
+    def conversation_named(self, session_id: str) -> Conversation | None:
+        """The same by `Caller.session_id`, while its host is connected."""
+        for state in self._sessions.values():
+            if state.caller.session_id == session_id:
+                return state.conversation
+        return None
+
+    def threshold(self, upstream: str, tool: str, rules: ToolSurfacing) -> float:
+        """The score from which a memory is shown: as set, else as tuned."""
+        step = self.thresholds.get((upstream, tool))
+        if rules.pinned or step is None or step.configured not in (None, rules.min_score):
+            return rules.min_score
+        return step.after
+
+    def clear_cache(self) -> int:
+        """Forget what was found lately; returns how many searches that were."""
+        count = len(self._found)
+        self._found.clear()
+        return count
+
+    def source_changed(self) -> None:
+        """Another source, or other settings of it: what was learnt of the old one is void."""
+        self._found.clear()
+        self._trouble = SourceTrouble()
+
+    def status(self) -> SourceStatus:
+        """The source, for a person."""
+        source, trouble = self._source(), self._trouble
+        name = source.name if self._settings().enabled else "off"
+        state, retry = "closed", None
+        if not trouble.breaker.closed:
+            now = self._monotonic()
+            until = trouble.breaker.open_until
+            probing = trouble.breaker.wants_probe(now)
+            state = "half-open" if probing else "open"
+            retry = None if probing or until is None else until - now
+        return SourceStatus(
+            name,
+            state,
+            trouble.problem,
+            retry,
+            source.detail,
+            trouble.hint_events,
+            trouble.last_hints,
+        )
+
+    # insides
+
+    async def _place(self, chance: Chance, body: bytes, begun: float) -> Placed:
+        unchanged = Placed(body)
+        settings = self._settings()
+        looking = chance.looking or self._look(chance)
+        if looking is None:
+            return unchanged
+        done, _ = await asyncio.wait((looking,), timeout=settings.timeout_seconds)
+        waited = self._monotonic() - begun
+        if chance.decided:  # cancelled meanwhile
+            return unchanged
+        if not done:
+            self._abandon(looking)
+            self._failed(
+                f"no answer within surfacing.timeout_seconds = {settings.timeout_seconds:g}"
+            )
+            self._decide(chance, Decision.TIMEOUT, len(body), waited=waited)
+            return unchanged
+        looked = looking.result()
+        if looked.answer is None:
+            assert looked.decision is not None
+            self._decide(chance, looked.decision, len(body), waited=waited)
+            return unchanged
+        if looked.answer.empty:
+            self._decide(chance, Decision.NO_MEMORIES, len(body), waited=waited)
+            return unchanged
+        return await self._show(chance, body, looked, looked.answer, begun)
+
+    async def _show(
+        self, chance: Chance, body: bytes, looked: Looked, answer: SourceAnswer, begun: float
+    ) -> Placed:
+        unchanged = Placed(body)
+        settings, call = self._settings(), chance.call
+        state = self._session(call)
+        now = self._clock()
+        threshold = self.threshold(call.upstream, call.tool, call.rules)
+        demoted = await self._negatives(call)
+        if chance.decided:
+            return unchanged
+        limits = limits_for(settings, self._consumer_model())
+        choice = choose(
+            answer.memories,
+            threshold,
+            state.conversation,
+            demoted,
+            min(limits.memories, settings.max_per_session - state.conversation.shown),
+            now,
+        )
+        if not choice.memories:
+            self._decide(
+                chance,
+                choice.decision,
+                len(body),
+                best=choice.best_score,
+                threshold=threshold,
+                waited=self._monotonic() - begun,
+            )
+            return unchanged
+        state.events += 1
+        surfacing_id = _digest(f"{call.caller.session_id}/{state.events}")[:12]
+        held_out = _drawn(surfacing_id, settings.holdout_rate)
+        rendered = render(choice.memories, surfacing_id, limits.tokens, settings.position)
+        placed = None
+        if rendered is None:
+            decision = Decision.EMPTY_RENDER
+        elif held_out:
+            decision = Decision.HELD_OUT
+        else:
+            placed = insert(body, rendered.text, settings.position)
+            decision = Decision.NOT_TEXT if placed is None else Decision.SURFACED
+        waited = self._monotonic() - begun
+        self._decide(
+            chance, decision, len(body), best=choice.best_score, threshold=threshold, waited=waited
+        )
+        if rendered is None or decision is Decision.NOT_TEXT:
+            return unchanged
+        event = SurfacingEvent(
+            surfacing_id,
+            now,
+            call.caller.session_id,
+            call.host,
+            call.call_id,
+            call.upstream,
+            call.tool,
+            self._kept_query(chance.search.text),
+            chance.search.level,
+            Arm.HELD_OUT if held_out else Arm.SHOWN,
+            self._source().name,
+            threshold,
+            0 if held_out else rendered.tokens,
+            looked.milliseconds,
+            looked.cached,
+            rendered.shown,
+        )
+        self._record.note_event(event)
+        state.conversation.showed(surfacing_id, tuple(one.memory_id for one in rendered.shown), now)
+        self._changed()
+        if placed is None:
+            return unchanged
+        return Placed(placed, rendered.tokens, surfacing_id)
+
+    def _look(self, chance: Chance) -> asyncio.Task[Looked] | None:
+        """Start the search, unless a gate is closed."""
+        call, settings = chance.call, self._settings()
+        chance.search = query_for(
+            call.tool, call.upstream, call.rules.template, call.context_query, call.arguments
+        )
+        state, now = self._session(call), self._clock()
+        refusal = (
+            Decision.NO_QUERY
+            if not chance.search.text
+            else state.gate.admit(settings, call.tool, chance.search.text, state.conversation, now)
+        )
+        if refusal is not None:
+            self._decide(chance, refusal, 0)
+            return None
+        assert self._group is not None
+        chance.looking = self._group.create_task(self._find(chance, settings))
+        return chance.looking
+
+    async def _find(self, chance: Chance, settings: SurfacingSettings) -> Looked:
+        """Ask the source, or what it found for the same query before. Never raises."""
+        call, source, begun = chance.call, self._source(), self._monotonic()
+        key = (source.name, call.caller.space, chance.search.text)
+        kept = self._found.get(key)
+        if kept is not None and begun - kept[0] <= settings.cache_seconds:
+            return Looked(kept[1], cached=True)
+        breaker = self._trouble.breaker
+        probe = breaker.wants_probe(begun) and not self._trouble.probing
+        if not breaker.closed and not probe:
+            return Looked(None, Decision.CIRCUIT_OPEN)
+        self._trouble.probing = self._trouble.probing or probe
+        limit = min(50, CANDIDATES * limits_for(settings, self._consumer_model()).memories)
+        try:
+            async with asyncio.timeout(LONGEST_SEARCH_SECONDS):
+                answer = await source.search(SourceQuery(chance.search.text, call.caller, limit))
+        except TimeoutError:
+            self._failed(f"no answer within {LONGEST_SEARCH_SECONDS:.0f} s")
+            return Looked(None, Decision.TIMEOUT)
+        except SourceUnavailable as error:
+            self._failed(str(error))
+            return Looked(None, Decision.UNAVAILABLE)
+        except SourceFailed as error:
+            self._failed(str(error))
+            return Looked(None, Decision.FAILED)
+        except Exception as error:  # the source's edge: a fault in it costs the memories only
+            _log.exception("the search for memories failed inside mms")
+            self._failed(f"mms itself failed ({type(error).__name__})")
+            return Looked(None, Decision.FAILED)
+        finally:
+            if probe:
+                self._trouble.probing = False
+        self._trouble.breaker = self._trouble.breaker.succeeded()
+        self._trouble.problem = ""
+        if answer.hints:
+            self._trouble.hint_events += 1
+            self._trouble.last_hints = answer.hints
+        self._keep(key, answer, settings)
+        return Looked(answer, milliseconds=(self._monotonic() - begun) * 1000)
+
+    def _keep(
+        self, key: tuple[str, str, str], answer: SourceAnswer, settings: SurfacingSettings
+    ) -> None:
+        if settings.cache_seconds > 0 and not answer.empty:
+            self._found[key] = (self._monotonic(), answer)
+            self._found.move_to_end(key)
+            while len(self._found) > MOST_CACHED:
+                self._found.popitem(last=False)
+
+    def _failed(self, problem: str) -> None:
+        self._trouble.breaker = self._trouble.breaker.failed(self._monotonic())
+        self._trouble.problem = problem
+
+    def _abandon(self, looking: asyncio.Task[Looked]) -> None:
+        """Nobody waits for it, but what it finds may serve the next call."""
+        if self._abandoned >= MOST_ABANDONED:
+            looking.cancel()
+            return
+        self._abandoned += 1
+        looking.add_done_callback(self._abandoned_ended)
+
+    def _abandoned_ended(self, _: asyncio.Task[Looked]) -> None:
+        self._abandoned -= 1
+
+    def _session(self, call: SurfacedCall) -> _Session:
+        state = self._sessions.get(call.session)
+        if state is None:
+            settings = self._settings()
+            state = _Session(call.caller, Conversation(settings.dedup_ttl_seconds), SessionGate())
+            self._sessions[call.session] = state
+        state.conversation.dedup_ttl_seconds = self._settings().dedup_ttl_seconds
+        return state
+
+    async def _negatives(self, call: SurfacedCall) -> Mapping[str, int]:
+        key = (call.upstream, call.tool)
+        known = self.negatives.get(key)
+        if known is None:
+            try:
+                known = await asyncio.to_thread(self._record.read_negatives, *key)
+            except Exception:  # the store tells its own problem; nothing is demoted meanwhile
+                _log.warning("ratings cannot be read", exc_info=True)
+                return {}
+            known = self.negatives.setdefault(key, known)
+        return known
+
+    def _kept_query(self, text: str) -> str:
+        """As it is stored: redacted text, or a digest where the text may not be kept."""
+        if self._settings().keep_queries and self._redact(text) == text:
+            return text
+        return "sha256:" + _digest(text)[:12]
+
+    def _decide(
+        self,
+        chance: Chance,
+        decision: Decision,
+        size: int,
+        *,
+        best: float | None = None,
+        threshold: float | None = None,
+        waited: float = 0.0,
+    ) -> None:
+        if chance.decided:
+            return
+        chance.decided = True
+        looking = chance.looking
+        if looking is not None and not looking.done() and decision is not Decision.TIMEOUT:
+            looking.cancel()
+            if decision in (Decision.TOO_SHORT, Decision.TOOL_ERROR):
+                self._session(chance.call).gate.refund()
+        self._passed(
+            chance.call,
+            decision,
+            chance.search.level,
+            size,
+            best=best,
+            threshold=threshold,
+            waited=waited,
+        )
+
+    def _passed(
+        self,
+        call: SurfacedCall,
+        decision: Decision,
+        level: QueryLevel,
+        size: int,
+        *,
+        best: float | None = None,
+        threshold: float | None = None,
+        waited: float = 0.0,
+    ) -> None:
+        """Note what became of a chance."""
+        self.counts[decision] += 1
+        sampling = self._settings().opportunity_sampling
+        if sampling < 1.0 and not _drawn(f"{call.caller.session_id}/{call.call_id}", sampling):
+            self.sampled_out += 1
+            return
+        self._record.note_opportunity(
+            Opportunity(
+                self._clock(),
+                call.upstream,
+                call.tool,
+                decision,
+                level,
+                size,
+                best,
+                self.threshold(call.upstream, call.tool, call.rules)
+                if threshold is None
+                else threshold,
+                waited * 1000,
+            )
+        )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _drawn(name: str, share: float) -> bool:
+    """True for so large a share of all names, always the same for one name."""
+    return share > 0 and int(_digest("draw " + name)[:13], 16) < share * 16**13
