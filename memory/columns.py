@@ -7,7 +7,7 @@ the same database are seen, too. Imports numpy; only the memory's own process lo
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,8 +72,8 @@ class Columns:
         if found is None:
             found = self._space[: self._size] == self._spaces.get(selection.space, _NOBODY - 1)
             if selection.kinds:
-                found &= np.isin(self._kind[: self._size], [_KINDS[one] for one in selection.kinds])
-            found &= np.isin(self._state[: self._size], [_STATES[one] for one in selection.states])
+                found &= _any_of(self._kind[: self._size], [_KINDS[one] for one in selection.kinds])
+            found &= _any_of(self._state[: self._size], [_STATES[one] for one in selection.states])
             self._masks[key] = found
         if selection.valid_at is None:
             return found
@@ -112,3 +112,11 @@ class Columns:
         self._state = np.concatenate([self._state, np.zeros(more, dtype=np.int8)])
         self._from = np.concatenate([self._from, np.full(more, _NEVER, dtype=np.int64)])
         self._to = np.concatenate([self._to, np.full(more, _ALWAYS, dtype=np.int64)])
+
+
+def _any_of(codes: NDArray[np.int8], wanted: Sequence[int]) -> NDArray[np.bool_]:
+    # For the one or two codes of a selection a tenth of what `numpy.isin` takes.
+    found = np.zeros(len(codes), dtype=np.bool_)
+    for code in wanted:
+        found |= codes == code
+    return found

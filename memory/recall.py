@@ -84,7 +84,9 @@ def candidates(
 ) -> Found:
     """The best by words and by vector among those that ``selection`` lets through."""
     core.columns.refresh(reading)
-    words = dict(reading.words(search_terms(text), selection, limit))
+    # Words alone have to be looked for more thoroughly.
+    deep = limit if vector is not None else max(limit, CANDIDATES)
+    words = dict(reading.words(search_terms(text), selection, deep)[:limit])
     if vector is None:
         return Found(fuse(words, {}, _WORDS_ONLY_ALPHA), {}, "")
     profile = core.index.searched_profile()

@@ -8,7 +8,7 @@ is ever read as the syntax of the index. Imports SQLAlchemy: load lazily.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -34,10 +34,14 @@ MOST_TERMS = 64
 """Terms of one search that count."""
 MOST_MATCHES = 1_500
 """Records that FTS5 ranks for one search, about; each takes 2 microseconds."""
+MATCHES_FOR_ONE = 15
+"""Records that are ranked for each that is wanted."""
 MOST_SHARE = 0.2
 """And not more than this part of the index, unless it is small: what most records have tells nothing."""
 FEW = 500
 """An index of so few records is searched for all terms."""
+_POOL, _MOST_POOL = 150, 500
+"""Least and most of the best that are taken without the selection, to be sifted then."""
 _REMEMBERED = 10_000
 """Terms whose number of records is remembered."""
 _GROWN = 1.2
@@ -128,11 +132,32 @@ class Fts5Index:
         table = self._table(connection, selection.space)
         if not asked or not table:
             return []
-        match = " OR ".join(self._telling(connection, table, asked))
-        values = {**selection.values(), "match": match, "limit": limit}
-        found = connection.execute(_fts5_search(selection.shape, table), values)
+        most = min(MOST_MATCHES, limit * MATCHES_FOR_ONE)
+        match = " OR ".join(self._telling(connection, table, asked, most))
+        found = self._best(connection, table, match, selection, limit)
         # BM25 of FTS5 is negative, and better the lower. It is 0 for a word that almost all records have.
         return [(num, max(-score, 1e-9)) for num, score in found]
+
+    def _best(
+        self, connection: Connection, table: str, match: str, selection: Selection, limit: int
+    ) -> Iterable[tuple[int, float]]:
+        """The best of those that the selection takes.
+
+        Looking up what the selection asks takes as long as ranking, so it is done for the best ones first.
+        """
+        pool = max(2 * limit, _POOL)
+        if pool <= _MOST_POOL:
+            query = f"SELECT rowid, bm25({table}) FROM {table} WHERE {table} MATCH ? ORDER BY 2, 1 LIMIT ?"
+            best = connection.exec_driver_sql(query, (match, pool)).all()
+            if not best:
+                return []
+            values = {**selection.values(), "nums": [num for num, _ in best]}
+            taken = set(connection.execute(_those_of(selection.shape), values).scalars())
+            found = [(num, score) for num, score in best if num in taken]
+            if len(found) >= limit or len(best) < pool:
+                return found[:limit]
+        values = {**selection.values(), "match": match, "limit": limit}
+        return connection.execute(_fts5_search(selection.shape, table), values)
 
     def nums(self, connection: Connection) -> set[int]:
         """The numbers of all indexed records."""
@@ -174,12 +199,14 @@ class Fts5Index:
         ids = connection.exec_driver_sql("SELECT id FROM word_spaces ORDER BY id").scalars()
         return [f"words_{id}" for id in ids]
 
-    def _telling(self, connection: Connection, table: str, terms: Sequence[str]) -> list[str]:
+    def _telling(
+        self, connection: Connection, table: str, terms: Sequence[str], most_matches: int
+    ) -> list[str]:
         """The rarest of the quoted terms: as many as match no more than is allowed, but one that is there."""
         size = self._size(connection, table)
         if size <= FEW or len(terms) == 1:
             return list(terms)
-        most = min(MOST_MATCHES, size * MOST_SHARE)
+        most = min(most_matches, size * MOST_SHARE)
         counts = {term: self._count(connection, table, term, size) for term in terms}
         kept: list[str] = []
         matches = 0
@@ -260,6 +287,12 @@ class PostgresIndex:
 
     def scrub(self, connection: Connection) -> None:
         """Nothing: ``VACUUM FULL`` writes the table and its index anew."""
+
+
+@lru_cache(maxsize=256)
+def _those_of(shape: Shape) -> Select[*tuple[Any, ...]]:
+    among = records.c.num.in_(bindparam("nums", expanding=True))
+    return select(records.c.num).where(among, *conditions(shape))
 
 
 @lru_cache(maxsize=256)
