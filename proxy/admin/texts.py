@@ -110,14 +110,15 @@ def selection_text(view: SelectionView) -> str:
 def tuning_text(report: TuningReport) -> str:
     """`TuningReport` for a terminal or an agent."""
     window = f"the last {report.since_hours:g} hours"
+    unread = f"\nNot all could be read: {error_kind(report.problem)}." if report.problem else ""
     if not report.recommendations:
-        return f"Nothing to recommend from {report.tools_seen} tool(s) called in {window}."
+        return f"Nothing to recommend from {report.tools_seen} tool(s) called in {window}.{unread}"
     lines = [f"From {report.tools_seen} tool(s) called in {window}:"]
     for one in report.recommendations:
         lines.append(f"  {one.key}: {one.current} -> {one.proposed} [{one.confidence}]")
         lines.append(f"    {one.reason}")
     lines.append("mms tune --apply writes them to config.toml and says how to undo it.")
-    return "\n".join(lines)
+    return "\n".join(lines) + unread
 
 
 def error_kind(problem: str) -> str:

@@ -421,6 +421,8 @@ class TuningReport:
     """By upstream, tool, key."""
     tools_seen: int
     """Tools with calls in that time."""
+    problem: str = ""
+    """Why some of it could not be read, a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
