@@ -104,6 +104,12 @@ def _forgetting() -> Screen[None]:
     return ForgettingScreen()
 
 
+def _surfacing() -> Screen[None]:
+    from console.screens.surfacing import SurfacingScreen
+
+    return SurfacingScreen()
+
+
 def _local_zone() -> tzinfo:
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
@@ -144,6 +150,7 @@ class ConsoleApp(App[QuitChoice]):
         keys.MEMORY: _memory,
         keys.DECISIONS: _decisions,
         keys.FORGETTING: _forgetting,
+        keys.SURFACING: _surfacing,
     }
     DEFAULT_MODE = keys.OVERVIEW
 
@@ -413,6 +420,24 @@ class ConsoleApp(App[QuitChoice]):
             self.action_go(keys.FORGETTING)
         if not isinstance(self.screen, RunsScreen):
             self.push_screen(RunsScreen())
+
+    def open_surfacing_figures(self) -> None:
+        """Show how well surfacing does."""
+        from console.screens.surfacing_figures import FiguresScreen
+
+        self._open_below(keys.SURFACING, FiguresScreen)
+
+    def open_tuning(self) -> None:
+        """Show the tuner's steps and what would serve better."""
+        from console.screens.surfacing_tuning import TuningScreen
+
+        self._open_below(keys.SURFACING, TuningScreen)
+
+    def _open_below(self, screen_id: str, kind: Callable[[], MainScreen]) -> None:
+        if self.current_mode != screen_id:
+            self.action_go(screen_id)
+        if type(self.screen) is not kind:
+            self.push_screen(kind())
 
     def _go_and_draw(self, screen_id: str) -> None:
         self.action_go(screen_id)

@@ -30,6 +30,10 @@ RECORD = "record"
 DECISIONS = "decisions"
 FORGETTING = "forgetting"
 RUNS = "runs"
+SURFACING = "surfacing"
+SURFACING_EVENT = "surfacing_event"
+SURFACING_FIGURES = "surfacing_figures"
+TUNING = "tuning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +69,14 @@ class ScreenName:
 
 SCREENS: tuple[ScreenName, ...] = (
     ScreenName(OVERVIEW, "1", "Overview", "Home"),
-    ScreenName(UPSTREAMS, "2", "Upstreams", "Upstr."),
+    ScreenName(UPSTREAMS, "2", "Upstreams", "Upstr"),
     ScreenName(CALLS, "3", "Calls"),
-    ScreenName(CONFIG, "4", "Config"),
+    ScreenName(CONFIG, "4", "Config", "Conf"),
     ScreenName(SAVINGS, "5", "Savings", "Saved"),
     ScreenName(MEMORY, "6", "Memory"),
     ScreenName(DECISIONS, "7", "Decisions", "Decide"),
     ScreenName(FORGETTING, "8", "Forgetting", "Forget"),
+    ScreenName(SURFACING, "9", "Surfacing", "Surf"),
 )
 """The main screens in the order of their numbers."""
 
@@ -93,6 +98,10 @@ TITLES: Mapping[str, str] = {
     DECISIONS: "Decisions",
     FORGETTING: "Forgetting",
     RUNS: "runs of forgetting",
+    SURFACING: "Surfacing",
+    SURFACING_EVENT: "one answer with memories",
+    SURFACING_FIGURES: "figures of surfacing",
+    TUNING: "tuning",
 }
 """How help calls a scope."""
 
@@ -379,6 +388,89 @@ REGISTRY: tuple[Action, ...] = (
     Action("runs.undo", "u", "undo", "Undo", "restore what the run archived (asks)", RUNS, 80),
     Action("runs.copy", "y", "copy", "Copy", "copy the run", RUNS, 40),
     Action("runs.reload", "r", "reload", "Reload", "ask the memory again", RUNS, 39),
+    *(
+        action
+        for scope in (SURFACING, SURFACING_EVENT)
+        for action in (
+            Action(f"{scope}.helpful", "h", "rate('helpful')", "Helpful", "it helped", scope, 89),
+            Action(
+                f"{scope}.partly",
+                "t",
+                "rate('partially_helpful')",
+                "Partly",
+                "it helped partly",
+                scope,
+                88,
+            ),
+            Action(
+                f"{scope}.not_relevant",
+                "n",
+                "rate('not_relevant')",
+                "Not rel.",
+                "it does not matter for the call; not shown again in that session",
+                scope,
+                87,
+            ),
+            Action(
+                f"{scope}.known",
+                "w",
+                "rate('already_known')",
+                "Known",
+                "the agent knew it already; not shown again in that session",
+                scope,
+                86,
+            ),
+        )
+    ),
+    Action("surfacing.filter", "slash", "filter", "Filter", "words of it", SURFACING, 80),
+    Action("surfacing.figures", "f", "figures", "Figures", "how well it does", SURFACING, 79),
+    Action(
+        "surfacing.tuning", "T", "tuning", "Tuning", "steps of the tuner, advice", SURFACING, 78
+    ),
+    Action(
+        "surfacing.order", "o", "order", "Order", "unrated first, or newest first", SURFACING, 60
+    ),
+    Action("surfacing.call", "c", "call", "Call", "the call it was shown with", SURFACING, 59),
+    Action("surfacing.more", "m", "more", "More", "older ones, too", SURFACING, 50),
+    Action("surfacing.copy", "y", "copy", "Copy", "copy the memory", SURFACING, 40),
+    Action("surfacing.reload", "r", "reload", "Reload", "ask the station again", SURFACING, 39),
+    Action(
+        "surfacing_event.call",
+        "c",
+        "call",
+        "Call",
+        "the call it was shown with",
+        SURFACING_EVENT,
+        70,
+    ),
+    Action(
+        "surfacing_event.record",
+        "o",
+        "record",
+        "Record",
+        "the memory's record, with its history",
+        SURFACING_EVENT,
+        60,
+    ),
+    Action("surfacing_event.copy", "y", "copy", "Copy", "copy all", SURFACING_EVENT, 40),
+    Action("surfacing_figures.copy", "y", "copy", "Copy", "copy all", SURFACING_FIGURES, 60),
+    Action(
+        "surfacing_figures.tuning",
+        "T",
+        "tuning",
+        "Tuning",
+        "steps of the tuner, advice",
+        SURFACING_FIGURES,
+        61,
+    ),
+    Action("surfacing_figures.reload", "r", "reload", "Reload", "ask again", SURFACING_FIGURES, 39),
+    Action("tuning.revert", "u", "revert", "Take back", "undo a step (asks)", TUNING, 85),
+    Action(
+        "tuning.apply", "A", "apply", "Apply", "write advice to the settings (asks)", TUNING, 84
+    ),
+    Action("tuning.span", "s", "span", "Span", "advice of a day, a week, a month", TUNING, 60),
+    Action("tuning.copy", "y", "copy", "Copy", "copy both lists", TUNING, 40),
+    Action("tuning.reload", "r", "reload", "Reload", "ask the station again", TUNING, 39),
 )
 """All actions. Within what works on one screen no key appears twice (a test holds that)."""
 

@@ -57,6 +57,12 @@ class ActionCommands(Provider):
             "savings: held texts", "browse the whole answers behind what was cut", app.open_held
         )
         yield Entry("forgetting: runs", "what was archived, what it cost, and undo", app.open_runs)
+        yield Entry(
+            "surfacing: figures",
+            "helpfulness, and why nothing is shown",
+            app.open_surfacing_figures,
+        )
+        yield Entry("surfacing: tuning", "steps of the tuner, advice", app.open_tuning)
         cut = next((one for one in reversed(app.state.calls) if one.held_key), None)
         if cut is not None:
             name = safe_line(f"{cut.upstream}.{cut.tool}", 80)

@@ -21,6 +21,7 @@ from console.widgets.memory_glyphs import (
     RECORD_MEANINGS,
     RECORD_STATES,
 )
+from console.widgets.surfacing_glyphs import RATING_MEANINGS, RATINGS
 from console.widgets.textpane import EMPTY, TextLine, TextPane
 from console.widgets.tone import Cell, Tone
 
@@ -121,6 +122,13 @@ def help_sections(
         [
             (Cell(f"  {sign.glyph} {sign.word:<11}", sign.tone), Cell(PROPOSAL_MEANINGS[kind]))
             for kind, sign in PROPOSAL_KINDS.items()
+        ],
+    )
+    yield (
+        "ratings of shown memories",
+        [
+            (Cell(f"  {sign.glyph} {sign.word:<12}", sign.tone), Cell(RATING_MEANINGS[rating]))
+            for rating, sign in RATINGS.items()
         ],
     )
     yield (

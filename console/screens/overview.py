@@ -18,6 +18,7 @@ from console.screens.base import MainScreen, entitle
 from console.screens.first_steps import FirstStepsDeeds
 from console.screens.memory_overview import memory_title, overview_lines
 from console.screens.savings_text import Summary, card_words, net_tone, share, summary_of
+from console.screens.surfacing_glance import glance_line
 from console.state import SAVINGS_DAYS, ConsoleState, calls_per_minute
 from console.widgets.chart import Chart
 from console.widgets.columns import Column
@@ -61,6 +62,20 @@ class SavingsChart(Chart, can_focus=True):
 
 class MemoryCard(TextPane):
     """The panel that leads to the memory's screens, by Enter or a click."""
+
+    class Opened(Message):
+        """A person wants to see more."""
+
+    def on_click(self) -> None:
+        self.action_open_row()
+
+    def action_open_row(self) -> None:
+        """Tell the screen."""
+        self.post_message(self.Opened())
+
+
+class SurfacingLine(TextPane):
+    """The line that leads to Surfacing, by Enter or a click."""
 
     class Opened(Message):
         """A person wants to see more."""
@@ -121,6 +136,7 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             id="running",
         )
         self._memory = MemoryCard(id="memory-card")
+        self._surfacing = SurfacingLine(id="surfacing-glance")
         self._welcome = TextPane(id="welcome")
 
     def body(self) -> Iterable[Widget]:
@@ -138,7 +154,7 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
             Vertical(self._memory, classes="panel", id="panel-memory"),
             id="bottom",
         )
-        yield Vertical(cards, table, bottom, id="dashboard")
+        yield Vertical(cards, table, self._surfacing, bottom, id="dashboard")
         yield self._welcome
 
     def draw(self, state: ConsoleState) -> None:
@@ -159,6 +175,9 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
         waiting = None if state.loaded else fmt.ELLIPSIS
         self._attention.show(state.attention, waiting or "Nothing needs you.")
         self._draw_memory()
+        key = next(one.number for one in keys.SCREENS if one.id == keys.SURFACING)
+        wide = self.has_class("-wide")
+        self._surfacing.show([glance_line(state.surfacing, key, wide=wide)] if state.loaded else ())
         running = f"running {len(state.running)}" if state.running else "running"
         entitle(self.query_one("#panel-running"), running)
         running_first = sorted(state.running, key=lambda call: call.started_at)
@@ -350,6 +369,10 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
     def _memory_opened(self) -> None:
         waiting = self.console.memory.waiting
         self.console.action_go(keys.DECISIONS if waiting else keys.MEMORY)
+
+    @on(SurfacingLine.Opened)
+    def _surfacing_opened(self) -> None:
+        self.console.action_go(keys.SURFACING)
 
     @on(SavingsChart.Opened)
     def _savings_opened(self) -> None:

@@ -27,6 +27,10 @@ _SCOPES = (
     keys.DECISIONS,
     keys.FORGETTING,
     keys.RUNS,
+    keys.SURFACING,
+    keys.SURFACING_EVENT,
+    keys.SURFACING_FIGURES,
+    keys.TUNING,
 )
 
 

@@ -74,6 +74,10 @@ SCREENS = {
     "forgetting": ("8", "r"),
     "forgetting_record": ("8", "r", "j", "j", "j"),
     "runs": ("8", "h"),
+    "surfacing": ("9",),
+    "surfacing_event": ("9", "enter"),
+    "surfacing_figures": ("9", "f"),
+    "tuning": ("9", "T"),
 }
 
 
@@ -98,6 +102,7 @@ def test_loaded(snap_compare: Snap, name: str, size: tuple[int, int]) -> None:
         "decisions",
         "forgetting",
         "runs",
+        "surfacing",
     ],
 )
 def test_narrow(snap_compare: Snap, name: str) -> None:
@@ -110,7 +115,7 @@ def test_narrow_upstream_has_a_page_of_its_own(snap_compare: Snap) -> None:
 
 @pytest.mark.parametrize(
     "keys",
-    [(), ("2",), ("3",), ("4",), ("5",), ("5", "h"), ("6",), ("7",), ("8",), ("8", "r")],
+    [(), ("2",), ("3",), ("4",), ("5",), ("5", "h"), ("6",), ("7",), ("8",), ("8", "r"), ("9",)],
     ids=[
         "overview",
         "upstreams",
@@ -122,6 +127,7 @@ def test_narrow_upstream_has_a_page_of_its_own(snap_compare: Snap) -> None:
         "decisions",
         "forgetting",
         "plan",
+        "surfacing",
     ],
 )
 def test_empty(snap_compare: Snap, keys: tuple[str, ...]) -> None:
@@ -160,7 +166,7 @@ def test_other_themes_decisions(snap_compare: Snap, theme: str) -> None:
     assert snap(snap_compare, FakeStation(), "7", theme=theme)
 
 
-@pytest.mark.parametrize("name", ["decisions", "forgetting"])
+@pytest.mark.parametrize("name", ["decisions", "forgetting", "surfacing"])
 def test_memory_without_colour(
     snap_compare: Snap, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

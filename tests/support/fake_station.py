@@ -324,20 +324,34 @@ class FakeStation:
 
     def _rate(self, command: RateMemory) -> CommandResult:
         view = self.surfacing_value
-        for event in view.recent:
-            for memory in event.memories:
-                if (event.id, memory.memory_id) == (command.surfacing_id, command.memory_id):
-                    others = tuple(one for one in memory.ratings if one.rater is not Rater.PERSON)
-                    mine = MemoryRating(Rater.PERSON, command.rating, NOW)
-                    rated = replace(memory, ratings=(*others, mine))
-                    memories = tuple(rated if one is memory else one for one in event.memories)
-                    changed = replace(event, memories=memories)
-                    recent = tuple(changed if one is event else one for one in view.recent)
-                    self.surfacing_value = replace(view, recent=recent)
-                    self.push(SurfacingChanged(NOW))
-                    text = f"{command.memory_id} is rated {command.rating.value}."
-                    return CommandResult(ok=True, message=text)
-        return CommandResult(ok=False, message=f"There is no event {command.surfacing_id}.")
+        event = next((one for one in view.recent if one.id == command.surfacing_id), None)
+        if event is None:
+            return CommandResult(ok=False, message=f"There is no event {command.surfacing_id}.")
+        wanted = [one for one in event.memories if command.memory_id in ("", one.memory_id)]
+        if not wanted:
+            text = f"There is no memory {command.memory_id} in {command.surfacing_id}."
+            return CommandResult(ok=False, message=text)
+        rated = tuple(
+            replace(
+                one,
+                ratings=(
+                    *(other for other in one.ratings if other.rater is not Rater.PERSON),
+                    MemoryRating(Rater.PERSON, command.rating, NOW),
+                ),
+            )
+            if one in wanted
+            else one
+            for one in event.memories
+        )
+        changed = replace(event, memories=rated)
+        self.surfacing_value = replace(
+            view,
+            recent=tuple(changed if one is event else one for one in view.recent),
+            unrated=view.unrated - sum(one.rating is None for one in wanted),
+        )
+        self.push(SurfacingChanged(NOW))
+        which = command.memory_id or f"{len(wanted)} memories"
+        return CommandResult(ok=True, message=f"{which} rated {command.rating.value}.")
 
     def _revert(self, id: int) -> CommandResult:
         view = self.surfacing_value
@@ -427,6 +441,8 @@ class FakeStation:
             )
             for one in self.held_value.answers
         }
+        self.surfacing_value = make_hostile(self.surfacing_value)
+        self.tuning_value = make_hostile(self.tuning_value)
         calm = self.what_ifs
         self.what_ifs = lambda query: make_hostile(calm(query))
         self.settings_value = make_hostile(

@@ -33,6 +33,7 @@ from proxy.model import (
     WithheldReason,
     WithheldTool,
 )
+from proxy.surface.model import SourceStatus, SurfacingGlance
 
 NOW = datetime(2026, 11, 30, 14, 3, 7, tzinfo=UTC).timestamp()
 """The moment at which all of this is taken: 2026-11-30T14:03:07Z."""
@@ -429,6 +430,7 @@ SNAPSHOT = Snapshot(
     minutes=MINUTES,
     attention=ATTENTION,
     unrecorded_calls=0,
+    surfacing=SurfacingGlance(27, 41, 3_910, 96, 0.78, 118, SourceStatus("memory", "closed")),
 )
 
 _FILE = STATION.config_file
