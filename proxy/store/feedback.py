@@ -28,7 +28,7 @@ LONGEST_TEXT = 4_000
 """Characters of what was missing that are kept."""
 _LONGEST_NAME = 256
 _LATEST = 3
-_WHAT = "store of feedback"
+WHAT = "store of feedback"
 
 MIGRATIONS = (
     Migration(
@@ -92,7 +92,7 @@ class FeedbackStore:
         self._clock = clock
         self._lock = threading.Lock()
         self._waiting: deque[_Row] = deque(maxlen=MOST_WAITING)
-        self._file = WritableFile(database, MIGRATIONS, what=_WHAT, on_opened=_nothing)
+        self._file = WritableFile(database, MIGRATIONS, what=WHAT, on_opened=_nothing)
         self._thread = WriterThread("mms-feedback", self._file, self._write)
 
     def start(self) -> None:
@@ -166,7 +166,7 @@ def read_feedback(
 
 def _read(database: Path) -> list[_Row]:
     """Oldest first."""
-    with open_for_reading(database, MIGRATIONS, what=_WHAT) as connection:
+    with open_for_reading(database, MIGRATIONS, what=WHAT) as connection:
         if connection is None:
             return []
         return connection.execute(
