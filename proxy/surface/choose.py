@@ -76,11 +76,13 @@ def choose(
             last = max(last, verdict, key=_FILTERS.index)
         elif kept.twin(memory) is None:
             kept.add(memory)
+            if len(kept.memories) >= limit:
+                break
     if not kept.memories:
         return Choice((), last, best)
     if limit <= 0:
         return Choice((), Decision.SESSION_BUDGET, best)
-    return Choice(tuple(kept.memories[:limit]), Decision.SURFACED, best)
+    return Choice(tuple(kept.memories), Decision.SURFACED, best)
 
 
 class _Texts:
@@ -98,7 +100,7 @@ class _Texts:
 
     def twin(self, memory: FoundMemory) -> FoundMemory | None:
         """One that says the same."""
-        words = _words(memory.text)
+        words = _words(memory.text) if self.memories else []
         pairs = zip(self.memories, self._words, strict=True)
         return next((other for other, those in pairs if _same(words, those)), None)
 

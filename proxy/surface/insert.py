@@ -7,6 +7,8 @@ stays the last thing in its block: there, and where the text is JSON, ``section`
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from config.schema_surfacing import SurfacingPosition
@@ -20,6 +22,7 @@ SECTION_BREAK = "\n\n"
 _WHITE = b" \t\r\n"
 _ANNOUNCES = ("[" + MARK, '"' + MARK)
 """The last line of a shortened text begins so, or, as a line of JSON, with a quotation mark."""
+_FENCES = re.compile(r"^[ \t]*+```", re.MULTILINE)
 _JSON_ENDS = {"{": "}", "[": "]"}
 
 
@@ -79,7 +82,7 @@ def _may_go_on(text: str) -> bool:
         return False
     if stripped and _JSON_ENDS.get(stripped[0]) == stripped[-1]:
         return False
-    return sum(line.lstrip().startswith("```") for line in text.split("\n")) % 2 == 0
+    return "```" not in text or len(_FENCES.findall(text)) % 2 == 0
 
 
 def _last(spans: tuple[MemberSpan, ...] | list[MemberSpan], name: str) -> MemberSpan | None:

@@ -198,15 +198,17 @@ def _carries_meaning(snake: str) -> bool:
 
 def _without_parameters(place: str) -> str:
     """A URL without its parameters but those that carry meaning: others hold ids, sizes and keys."""
-    if "://" not in place or "?" not in place:
+    if "://" not in place:
         return place
-    address, _, rest = place.partition("?")
+    rest, _, fragment = place.partition("#")
+    address, _, parameters = rest.partition("?")
     told = [
         value.replace("+", "/").replace("%20", "/")
-        for name, _, value in (part.partition("=") for part in rest.partition("#")[0].split("&"))
+        for name, _, value in (part.partition("=") for part in parameters.split("&"))
         if _carries_meaning(_snake(name))
     ]
-    return "/".join([address, *told])
+    address = "/".join([address, *told])
+    return address if "=" in fragment else f"{address}#{fragment}"
 
 
 def _says_something(text: str) -> bool:

@@ -46,7 +46,7 @@ _SECTION = "## "
 _END = "\n[end]"
 _WORTHWHILE = 24
 """Tokens. Rather than cut a text to less, the lowest ranked memory is dropped."""
-_LEAST = 8
+_LEAST = 5
 """Tokens. Nor is the best one cut to less."""
 _MOST_WORDS = 4
 _LONGEST_WORD = 24

@@ -36,21 +36,24 @@ _RARE_PAIRS = frozenset(
 """Neighbouring small letters that are no token."""
 
 
-def _ranges(text: str) -> tuple[range, ...]:
-    return tuple(
-        range(int(first, 16), int(last or first, 16) + 1)
-        for first, _, last in (part.partition("-") for part in text.split())
+def _numbers(text: str) -> frozenset[int]:
+    """Of hexadecimal numbers and ranges of them, ends included."""
+    parts = (part.partition("-") for part in text.split())
+    return frozenset(
+        itertools.chain.from_iterable(
+            range(int(first, 16), int(last or first, 16) + 1) for first, _, last in parts
+        )
     )
 
 
-_SINGLE = _ranges(
+_SINGLE = _numbers(
     "a0-da dc-109 390-3a1 3a3-3a9 3ac-3af 3b1-3ce 401-402 404-408 410-44f 451-45c 5d0-5ea 621-63a 640-654 "
     "660-66c 6f0-6f9 2013-2014 2018-2019 201c-201d 2022 2026 3001-3002 3041-3042 3044 3046-3048 304a-3061 "
     "3063-306b 306d-3073 3075-3079 307b-308d 308f 3092-3093 30a1-30a4 30a6-30c1 30c3-30c4 30c6-30cb "
     "30cd-30ed 30ef 30f3-30f4 30fb-30fd"
 )
 """Code points that are one token: letters of Latin, Greek, Cyrillic, Hebrew, Arabic, kana, marks of text."""
-_BEGUN = _ranges(
+_BEGUN = _numbers(
     "24-3e 40-43 48-4d 5e-5f 74 78-7d 7f-8c 91-9a 9c-9e ac c0-c5 c8 ce 138-174 177-1aa 1ac-21d 21f 221-25d "
     "25f-26e 272-273 278-27e 2b0-2b5 2b7-2b9 2bb-2bc 2c0-2c6 2c8 2ca-2cd 2cf-2d1 2d3-2d4 2d6 2da 2dc-2e1 "
     "2e3-2ea 2ec 2ef-2f0 2f2-2f4 2f6-2f9 301-30b 30d 314-31e 320-324 326-327 329 330-334 336 338-33d "
@@ -103,12 +106,12 @@ def _unmerged(word: str) -> int:
 @lru_cache(maxsize=4096)
 def _character_tokens(character: str) -> int:
     code = ord(character)
-    if any(code in part for part in _SINGLE):
+    if code in _SINGLE:
         return 1
     if code < 0x800:
         return 2
     if 0xD800 <= code < 0xE000:
         code = 0xFFFD
     if code < 0x10000:
-        return 2 if any(code >> 6 in part for part in _BEGUN) else 3
+        return 2 if code >> 6 in _BEGUN else 3
     return 3 if code in _EMOJI else 4
