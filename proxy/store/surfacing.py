@@ -19,6 +19,8 @@ from proxy.store.database import open_for_reading, transaction
 from proxy.store.surfacing_retention import KEPT_SECONDS, Retention
 from proxy.store.surfacing_rows import (
     MIGRATIONS,
+    MOST_OFFERED,
+    MOST_RATED,
     WHAT,
     Note,
     RatingNote,
@@ -53,8 +55,6 @@ MOST_WAITING = 2_000
 """Notes kept in memory while the file cannot be written; then the oldest are lost."""
 LEARNT_SECONDS = 30 * 86_400.0
 """Ratings of so long a time are what the tuner learns from."""
-MOST_RATED = 500
-MOST_OFFERED = 200
 MOST_ADJUSTMENTS = 200
 """Of one tool, for the tuner."""
 

@@ -115,6 +115,10 @@ MIGRATIONS = (
     ),
 )
 
+MOST_RATED = 500
+"""Ratings of a tool that are learnt from."""
+MOST_OFFERED = 200
+"""Searches of a tool whose best scores are looked at."""
 LONGEST_NAME = 256
 LONGEST_QUERY = 1_000
 LONGEST_PREVIEW = 300
