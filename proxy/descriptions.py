@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from proxy import wire
-from proxy.splice import member_spans, with_value, without_member
+from proxy.splice import member_spans, with_values
 
 DESCRIBE_TOOL = "stm_proxy_describe_tool"
 POINTER = f" [whole: {DESCRIBE_TOOL}]"
@@ -126,51 +127,53 @@ def limited(text: str, most_characters: int, pointer: str = "") -> str:
     return head.rstrip() + end
 
 
+@lru_cache(maxsize=2048)
 def without_annotations(schema: bytes) -> bytes:
-    """A JSON Schema without ``description`` and ``examples``, every other byte as it was.
+    """A JSON Schema without ``description`` and ``examples``; what validates is the same.
 
-    What validates is the same. A schema that refers into its examples keeps them.
+    Every other byte stays, white space between the items of an array excepted. A schema that refers
+    into its examples keeps them. Kept for the next time, since lists are derived often.
     """
-    removed = ["description"]
-    if b"/examples" not in schema:
-        removed.append("examples")
+    removed = {"description"} if b"/examples" in schema else {"description", "examples"}
     try:
-        return _bare(schema, tuple(removed), 0)
+        return _bare(schema, frozenset(removed), 0)
     except RecursionError:
         return schema
 
 
-def _bare(schema: bytes, removed: tuple[str, ...], depth: int) -> bytes:
-    spans = member_spans(schema)
-    if spans is None or depth > _DEEPEST:
+def _bare(schema: bytes, removed: frozenset[str], depth: int) -> bytes:
+    if depth > _DEEPEST or (b'"description"' not in schema and b'"examples"' not in schema):
         return schema
-    for span in reversed(spans):
+    spans = member_spans(schema)
+    if not spans:
+        return schema
+    values: list[bytes | None] = []
+    for span in spans:
         value = schema[span.value : span.end]
-        inner = value
-        if span.name in _NAMED_SCHEMAS and value[:1] == b"{":
-            inner = _bare_members(value, removed, depth + 1)
+        if span.name in removed:
+            values.append(None)
+        elif span.name in _NAMED_SCHEMAS and value[:1] == b"{":
+            values.append(_bare_members(value, removed, depth + 1))
         elif span.name in _SCHEMAS and value[:1] == b"[":
-            inner = _bare_items(value, removed, depth + 1)
+            values.append(_bare_items(value, removed, depth + 1))
         elif span.name in _SCHEMA and value[:1] == b"{":
-            inner = _bare(value, removed, depth + 1)
-        if inner != value:
-            schema = with_value(schema, span, inner)
-    names = {span.name for span in spans}
-    for name in removed:
-        if name in names:
-            schema = without_member(schema, name)
-    return schema
+            values.append(_bare(value, removed, depth + 1))
+        else:
+            values.append(value)
+    return with_values(schema, spans, values)
 
 
-def _bare_members(container: bytes, removed: tuple[str, ...], depth: int) -> bytes:
-    for span in reversed(member_spans(container) or ()):
-        value = container[span.value : span.end]
-        if value[:1] == b"{":
-            container = with_value(container, span, _bare(value, removed, depth))
-    return container
+def _bare_members(container: bytes, removed: frozenset[str], depth: int) -> bytes:
+    spans = member_spans(container) or []
+    values = [container[span.value : span.end] for span in spans]
+    return with_values(
+        container,
+        spans,
+        [_bare(value, removed, depth) if value[:1] == b"{" else value for value in values],
+    )
 
 
-def _bare_items(container: bytes, removed: tuple[str, ...], depth: int) -> bytes:
+def _bare_items(container: bytes, removed: frozenset[str], depth: int) -> bytes:
     try:
         items = [bytes(item) for item in wire.items_of(container)]
     except wire.MalformedMessage:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, cast
 
 from config.secret_formats import format_hits
@@ -86,7 +87,7 @@ def judge(
         _task_fault(offering, members),
     )
     found = next((fault for fault in checks if fault is not None), None)
-    if found is None and any(looks_secret(part) for part in _texts(text)):
+    if found is None and _is_sensitive(text, looks_secret):
         found = (
             WithheldReason.SENSITIVE_METADATA,
             "its definition holds something that looks like a credential",
@@ -185,6 +186,12 @@ def _task_fault(offering: Offering, members: wire.Members) -> _Fault | None:
         WithheldReason.TASK_REQUIRED,
         "it runs as a task only, but its upstream does not say that it runs tasks",
     )
+
+
+@lru_cache(maxsize=2048)
+def _is_sensitive(text: bytes, looks_secret: Callable[[str], bool]) -> bool:
+    """Kept for the next time, since lists are derived often."""
+    return any(looks_secret(part) for part in _texts(text))
 
 
 def _texts(text: bytes) -> Iterator[str]:

@@ -60,8 +60,7 @@ class HostLists:
         self.catalogue = Catalogue()
         self.own_tools: Callable[[], Sequence[bytes]] = tuple
         """Definitions of the tools that mms itself answers."""
-        self.failures: Failures = {}
-        """Recent calls that failed; `rebuild` withholds tools by it and ``proxy.max_error_share``."""
+        self._failures: Failures = {}
         self._settings = settings
         self._upstreams = upstreams
         self._sessions = sessions
@@ -75,7 +74,7 @@ class HostLists:
         """Derive the catalogue anew; returns the kinds of lists that changed."""
         now = time.monotonic()
         settings = self._settings()
-        failing_tools = failing(self.failures, settings.max_error_share)
+        failing_tools = failing(self._failures, settings.max_error_share)
         offered = [
             _offered(upstream, settings, failing_tools.get(upstream.name, {}))
             for upstream in self._upstreams.values()
@@ -95,6 +94,16 @@ class HostLists:
             changed.add("resources")
         self.answer_waiting()
         return frozenset(changed)
+
+    def note_failures(self, failures: Failures) -> frozenset[str]:
+        """Recent calls that failed: by them and ``proxy.max_error_share`` tools are withheld.
+
+        Returns the kinds of lists that changed.
+        """
+        if failures == self._failures:
+            return frozenset()
+        self._failures = failures
+        return self.rebuild()
 
     def announce(self, changed: frozenset[str], said: frozenset[str] = frozenset()) -> None:
         """Tell hosts that lists changed: those that hold another one, and of what upstreams ``said``."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -87,6 +88,26 @@ def with_member(raw: bytes, name: str, value: bytes) -> bytes | None:
 def with_value(raw: bytes, span: MemberSpan, value: bytes) -> bytes:
     """The object with another value at ``span``, one of its `member_spans`."""
     return raw[: span.value] + value + raw[span.end :]
+
+
+def with_values(raw: bytes, spans: Sequence[MemberSpan], values: Sequence[bytes | None]) -> bytes:
+    """The object with a value for each of its `member_spans`; ``None`` removes the member."""
+    if spans and all(value is None for value in values):
+        return raw[: spans[0].start] + raw[spans[-1].end :]
+    parts: list[bytes] = []
+    position = 0
+    first = True
+    for index, (span, value) in enumerate(zip(spans, values, strict=True)):
+        if value is not None:
+            first = False
+            parts += (raw[position : span.value], value)
+            position = span.end
+            continue
+        # The comma before it goes along, or, before the first that stays, the one behind it.
+        parts.append(raw[position : span.start if first else spans[index - 1].end])
+        position = spans[index + 1].start if first else span.end
+    parts.append(raw[position:])
+    return b"".join(parts)
 
 
 def _spans_by_length(raw: bytes, start: int, values: list[bytes]) -> list[MemberSpan] | None:

@@ -5,19 +5,24 @@ A withheld tool is not called any more; its old calls leave the window, and it i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from proxy.model import Outcome
 from proxy.store.call_schema import MIGRATIONS
-from proxy.store.database import open_for_reading
+from proxy.store.database import StoreUnavailable, open_for_reading
 
 WINDOW_SECONDS = 24 * 3600.0
 LEAST_CALLS = 5
 """Fewer calls say nothing."""
 LOOK_SECONDS = 600.0
-"""How often the calls should be read anew."""
+"""How often the calls are read anew."""
+AGAIN_SECONDS = 10.0
+"""When they could not be read, for example since the file is being brought up to date."""
 NEVER = 1.0
 """``proxy.max_error_share``: no tool is withheld."""
 
@@ -41,6 +46,8 @@ class FailureShare:
         """0 to 1."""
         return self.failed / self.calls if self.calls else 0.0
 
+
+_log = logging.getLogger("mms.tool_health")
 
 Failures = Mapping[tuple[str, str], FailureShare]
 """By upstream and its own name of the tool."""
@@ -83,3 +90,20 @@ def failing(failures: Failures, max_share: float) -> Mapping[str, Mapping[str, F
         if one.calls >= LEAST_CALLS and one.share >= max_share:
             found.setdefault(upstream, {})[tool] = one
     return found
+
+
+async def follow_failures(
+    database: Path,
+    apply: Callable[[Failures], None],
+    *,
+    clock: Callable[[], float] = time.time,
+) -> None:
+    """Read them now and every `LOOK_SECONDS`, for ever, and hand them to ``apply`` on this loop."""
+    while True:
+        pause = LOOK_SECONDS
+        try:
+            apply(await asyncio.to_thread(read_failures, database, clock()))
+        except StoreUnavailable as error:
+            _log.info("cannot see which tools fail: %s", error)
+            pause = AGAIN_SECONDS
+        await asyncio.sleep(pause)

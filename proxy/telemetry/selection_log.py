@@ -168,7 +168,7 @@ class SelectionLog:
         self._put(Execution(selection_id, time.time(), ok, latency_ms, error_type, cache_hit))
 
     def view(self) -> SelectionView:
-        """The active log added up, with the counters. Blocking: up to a second for 50 MB."""
+        """The active log added up, with the counters. Blocking: seconds for 50 MB."""
         counters = self._counters
         found = aggregate(self._file)
         try:

@@ -26,7 +26,7 @@ def test_mms_home_holds_everything_of_a_separate_instance() -> None:
     assert paths.config_file == Path("/srv/trial/config.toml")
     assert paths.socket == Path("/srv/trial/run/mms.sock")
     names = [name for name in dir(paths) if not name.startswith("_")]
-    assert len(names) == 13
+    assert len(names) == 16
     assert all(getattr(paths, name).is_relative_to("/srv/trial") for name in names)
 
 

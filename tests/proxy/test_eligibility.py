@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from config.schema import ToolSettings, UpstreamSettings
-from proxy import wire
+from proxy import tool_health, wire
 from proxy.catalogue import Catalogue, Offer, OfferedUpstream, build
 from proxy.describe_tool import DESCRIBE_TOOL_TOOL
 from proxy.descriptions import POINTER
@@ -217,6 +218,33 @@ def test_failures_are_read_from_the_recorded_calls_of_a_day(tmp_path: Path) -> N
     assert read_failures(file, now) == {("files", "read_file"): FailureShare(4, 7)}
 
 
+async def test_failures_are_followed_and_a_history_that_cannot_be_read_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tool_health, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(tool_health, "AGAIN_SECONDS", 0.0)
+    found: list[tool_health.Failures] = []
+    file = tmp_path / "calls.sqlite3"
+    looks: list[float] = []
+
+    def now() -> float:
+        looks.append(0.0)
+        if len(looks) == 1:
+            file.write_bytes(b"this is no database" * 100)
+        else:
+            file.unlink(missing_ok=True)
+        return 0.0
+
+    def apply(failures: tool_health.Failures) -> None:
+        found.append(failures)
+        following.cancel()
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        following = group.create_task(tool_health.follow_failures(file, apply, clock=now))
+    assert found == [{}]
+    assert len(looks) == 2
+
+
 def test_a_tool_is_failing_above_the_share_after_five_calls_and_never_at_one() -> None:
     failures = {
         ("up", "bad"): FailureShare(5, 5),
@@ -250,8 +278,10 @@ async def test_settings_decide_what_is_said_of_tools_and_health_withholds_them()
                 "b": ToolSettings(max_description_chars=80),
             },
         )
-        lists.failures = {("up", "c"): FailureShare(9, 9)}
-        assert relay.router.rebuild() == {"tools"}
+        assert lists.rebuild() == {"tools"}
+        failures = {("up", "c"): FailureShare(9, 9)}
+        assert lists.note_failures(failures) == {"tools"}
+        assert lists.note_failures(dict(failures)) == frozenset()
         tools = json.loads(relay.router.catalogue.list_result("tools"))["tools"]
         told = {tool["name"]: tool["description"] for tool in tools[:2]}
         assert told["up__a"] == "Ours."
@@ -261,6 +291,5 @@ async def test_settings_decide_what_is_said_of_tools_and_health_withholds_them()
         assert (view.tools_discovered, view.tools_advertised) == (3, 2)
         assert view.withheld == (WithheldCount(WithheldReason.UNHEALTHY, 1),)
         assert decode(encode(view), UpstreamView) == view
-        lists.failures = {}
-        relay.router.rebuild()
+        assert lists.note_failures({}) == {"tools"}
         assert len(relay.router.catalogue.tools["up__c"].text) > 200

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.splice import member_spans, with_member, with_value, without_member
+from proxy.splice import member_spans, with_member, with_value, with_values, without_member
 
 NAMES = st.sampled_from(["gone", "a", 'q"u\\o', "名", "\ud800", "", "d e", "z" * 9])
 VALUES = st.recursive(
@@ -80,6 +80,24 @@ def test_a_value_is_replaced_in_its_place() -> None:
     spans = member_spans(raw)
     assert spans is not None
     assert with_value(raw, spans[0], b"null") == b'{ "a" : null , "b":[ 2 ] }'
+
+
+@given(
+    st.dictionaries(st.text("abc", max_size=2), st.integers(0, 9), max_size=6),
+    st.sets(st.text("abc", max_size=2)),
+    st.sampled_from([None, 1]),
+)
+def test_values_are_replaced_and_removed_in_one_go(
+    members: dict[str, int], gone: set[str], indent: int | None
+) -> None:
+    raw = json.dumps(members, indent=indent).encode()
+    spans = member_spans(raw) or []
+    left = with_values(raw, spans, [None if one.name in gone else b"true" for one in spans])
+    assert json.loads(left) == {name: True for name in members if name not in gone}
+    own = [None if one.name in gone else raw[one.value : one.end] for one in spans]
+    assert json.loads(with_values(raw, spans, own)) == {
+        name: value for name, value in members.items() if name not in gone
+    }
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"1", b'"{}"', b"{", b'{"a"}', b'{"a":1}}', b"{1:2}"])
