@@ -19,8 +19,8 @@ words and the other the better vector.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp2, isfinite
+from typing import NamedTuple
 
 from memory.model import DAY, Hit, Instant, Kind, Record, ScoreParts
 
@@ -37,8 +37,7 @@ _MOST = (1 + FACTOR_SPAN) ** 2 * TRUST_FACTORS[-1]
 _DIGITS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """How well a candidate fits the query; all from 0 to 1. See `ScoreParts` for the first two."""
 
     words: float

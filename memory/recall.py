@@ -49,8 +49,8 @@ def search(core: Core, request: Search, now: Instant) -> SearchResult:
     with core.store.reading() as reading:
         found = candidates(core, reading, request.query, selection, question.vector)
         degraded = question.problem if question.vector is None else ""
-        shortlist = sorted(found.fused, key=lambda num: (-found.fused[num].fused, num))
-        shortlist = shortlist[: max(4 * request.top_k, 40)]
+        in_order = sorted((-fit.fused, num) for num, fit in found.fused.items())
+        shortlist = [num for _, num in in_order[: max(4 * request.top_k, 40)]]
         records = reading.by_nums(shortlist)
         if request.as_known_at is not None:
             records = _as_known(reading, records, request.as_known_at)

@@ -69,9 +69,9 @@ def search(
 
 def test_words_and_vectors_are_scaled_and_added_by_weight() -> None:
     found = fuse({1: 8.0, 2: 4.0}, {1: 0.2, 2: 0.6, 3: 0.4}, 0.25)
-    assert astuple(found[1]) == pytest.approx((1.0, 0.0, 0.75))
-    assert astuple(found[2]) == pytest.approx((0.5, 1.0, 0.625))
-    assert astuple(found[3]) == pytest.approx((0.0, 0.5, 0.125))
+    assert tuple(found[1]) == pytest.approx((1.0, 0.0, 0.75))
+    assert tuple(found[2]) == pytest.approx((0.5, 1.0, 0.625))
+    assert tuple(found[3]) == pytest.approx((0.0, 0.5, 0.125))
 
 
 def test_a_side_that_found_nothing_has_no_weight() -> None:
@@ -90,7 +90,7 @@ def test_whatever_comes_in_scores_are_finite_and_from_0_to_1(
     words: dict[int, float], cosines: dict[int, float], alpha: float
 ) -> None:
     for one in fuse(words, cosines, alpha).values():
-        assert all(0 <= score <= 1 for score in astuple(one))
+        assert all(0 <= score <= 1 for score in tuple(one))
     for hit in search([record(num) for num in range(1, 13)], words, cosines, alpha):
         parts = hit.parts
         assert all(isfinite(score) for score in astuple(parts))
