@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from config.edit import set_key
 from config.paths import Paths
 from config.schema import (
     Compression,
@@ -314,3 +316,25 @@ def test_habits_are_read_from_the_files_of_a_station_within_the_time_asked_for(
     assert report.tools_seen == 2
     assert "it is no database" in report.problem
     assert "newer mms" in report.problem
+
+
+def test_every_change_that_is_proposed_can_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[upstreams.files]\ncommand = "true"\n')
+    missed = {kind.value: 9 for kind in FeedbackKind}
+    for one in (
+        habits(missed=missed, rated=POOR, rated_events=10, other_ratings=3),
+        habits(
+            missed={"truncated": 9}, rated_events=20, shortened=9, read_on=read_on(6_000, 6_000)
+        ),
+    ):
+        for found in said(one):
+            set_key(file, found.key, found.proposed, environ={})
+    written = tomllib.loads(file.read_text())
+    assert written["proxy"] == {"advertise_context_query": True}
+    assert written["upstreams"]["files"]["tools"]["read"] == {
+        "compression": "hybrid",
+        "max_result_tokens": 6000,
+        "surfacing_min_score": 0.8,
+        "surfacing": False,
+    }
