@@ -95,7 +95,9 @@ class ExternalSource:
         """Why it does not answer, a sentence; empty while it does."""
         upstream = self._upstream
         if upstream is None:
-            if _wanted(self._settings) is None and self._settings.enabled:
+            if self._settings.enabled and self._settings.source is SurfacingSource.LTM:
+                if self._settings.ltm.command:
+                    return "the external memory is still starting"
                 return "no program is set for the external memory (surfacing.ltm.command)"
             return "the external memory is switched off"
         if not upstream.ready or self._capabilities is None:
@@ -133,6 +135,7 @@ class ExternalSource:
         before, self._settings = self._settings, settings
         if _process_of(_wanted(before)) != _process_of(_wanted(settings)):
             self._detail = ""
+            self._capabilities = None  # the one that ends is not asked any more
             self._changed.set()
 
     async def close(self) -> None:
