@@ -19,6 +19,7 @@ SMALL = (80, 24)
 LARGE = (120, 40)
 GROUPS = (
     "upstream",
+    "selection",
     "call",
     "settings",
     "older",
