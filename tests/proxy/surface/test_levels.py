@@ -181,7 +181,7 @@ def _is_sound(search: SurfacingSearch) -> bool:
         len(text) <= LONGEST
         and (text == "") == (search.level is QueryLevel.NONE)
         and " ".join(text.split()) == text
-        and text.encode() is not None
+        and text.encode().decode() == text
         and not any(ord(character) < 32 for character in text)
     )
 
