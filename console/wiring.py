@@ -23,6 +23,7 @@ from config.edit import EditRefusedError, remove_upstream, set_key, unset_key
 from config.load import load_settings
 from config.paths import Paths, UnsafeDirectoryError, ensure_private_directory, paths_for
 from config.store import SettingsStore
+from console.memory_source import EmbeddedSource
 from console.memory_tools import MemoryHostTools, StationMemory
 from console.version import product_version
 from proxy.engine import Engine, EngineParts
@@ -111,6 +112,7 @@ def make_engine(
 
     memory = StationMemory(paths, environ, lambda: store.current.memory)
     tools = MemoryHostTools(memory.client, lambda: store.current.memory)
+    source = EmbeddedSource(memory.client, paths, lambda: store.current.memory)
     return Engine(
         EngineParts(
             paths,
@@ -120,6 +122,7 @@ def make_engine(
             watch,
             service,
             host_tools=tools,
+            memory_source=source,
             beside=memory.open,
         )
     )

@@ -19,6 +19,7 @@ from config.schema import LlmSettings, ProxySettings, UpstreamSettings
 from config.secrets import known_secrets
 from config.store import Applied, Rejected, SettingsStore, Unchanged
 from proxy import wire
+from proxy.admin.dispatcher import Actions
 from proxy.answer_rules import default_budget, rules_for
 from proxy.answers import Answers, OriginalCall
 from proxy.backchannel import Backchannel
@@ -30,11 +31,12 @@ from proxy.events import (
     SettingsApplied,
     SettingsRejected,
     StationStopping,
+    SurfacingChanged,
 )
 from proxy.fleet import Fleet
 from proxy.front import Front
 from proxy.heap import keep_freed_memory
-from proxy.host_tools import HostTools, NoHostTools
+from proxy.host_tools import HostTools, HostToolsTogether, NoHostTools
 from proxy.links.link import Link, LinkListener
 from proxy.links.stdio import Program, open_stdio
 from proxy.listener import Doors, listen
@@ -46,14 +48,16 @@ from proxy.processes import become_subreaper
 from proxy.query import Query
 from proxy.recorder import Recorder
 from proxy.redact import Redactor
-from proxy.router import Router
+from proxy.router import Router, RouterSurfacing
 from proxy.session import HostSession, Outlet, Peer
+from proxy.station_tools import StationTools
 from proxy.store.catalogues import CatalogueStore
 from proxy.store.feedback import FeedbackStore
 from proxy.store.held import HeldStore
-from proxy.store.progressive import ProgressiveStore
 from proxy.summary import summarize
-from proxy.surface.service import NoSurfacing, SurfacingService
+from proxy.surface.assembly import AssemblyParts, SurfacingAssembly
+from proxy.surface.service import SurfacingService
+from proxy.surface.source import MemorySource, NoSource
 from proxy.upstream import Upstream
 from proxy.views import problem_view, transport_of, upstream_view
 from proxy.worker.client import Worker
@@ -80,6 +84,8 @@ class EngineParts:
     """Makes what operators talk to."""
     host_tools: HostTools = field(default_factory=NoHostTools)
     """Tools of ours that something outside the engine answers."""
+    memory_source: MemorySource = field(default_factory=NoSource)
+    """The memory that is shown with answers, unless the settings name an external one."""
     beside: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
     """Entered while the station runs, and left after its last call."""
 
@@ -100,7 +106,20 @@ class Engine:
             on_recorded=self._recorded,
         )
         self.worker = Worker()
-        self.progressive = ProgressiveStore(self.paths.progressive_database)
+        self.callers = Callers()
+        self.surface = SurfacingAssembly(
+            AssemblyParts(
+                self.paths,
+                lambda: self.store.current,
+                parts.environ,
+                wire.raw({"name": "mms", "version": parts.version}),
+                parts.memory_source,
+                lambda text: self.redactor.redact(text),
+                lambda work: self.answers.spawn(work),
+                lambda at: self.feed.publish(SurfacingChanged(at)),
+                lambda: self.answers.progressive_failures,
+            )
+        )
         self.answers = Answers(
             self._proxy_settings,
             HeldStore(self.paths.held_database, self.store.current.proxy.held.max_bytes),
@@ -108,25 +127,34 @@ class Engine:
             self._summarize,
             lambda text: self.redactor.redact(text),
             self._original,
-            self.progressive.note,
+            self.surface.progressive.note,
         )
         self.feedback = FeedbackStore(
             self.paths.feedback_database, redact=lambda text: self.redactor.redact(text)
         )
-        self.callers = Callers()
-        self.router = Router(self._proxy_settings, self.recorder, self._looks_secret, self.answers)
+        self.router = Router(
+            self._proxy_settings,
+            self.recorder,
+            self._looks_secret,
+            self.answers,
+            RouterSurfacing(
+                self.surface.surfacer, self.surface.settings, self.callers, self.surface.selection
+            ),
+        )
+        self.surfacing: SurfacingService = self.surface.desk
+        self.service = parts.service(self)
+        """What operators talk to."""
         self.router.offer_own_tools(
             OwnTools(
                 self.answers,
                 self.feedback,
                 self._offered_tools,
                 self.recorder,
-                parts.host_tools,
+                HostToolsTogether(self._station_tools(), parts.host_tools),
                 self._proxy_settings,
                 self.callers,
             )
         )
-        self.surfacing: SurfacingService = NoSurfacing()
         self.backchannel = Backchannel(self.router)
         self.front = Front(self.router, self.backchannel, self.feed, parts.version)
         self.fleet = Fleet(
@@ -142,7 +170,6 @@ class Engine:
         """Address of the loopback endpoint while it listens."""
         self.http_problem = ""
         """Why the loopback endpoint does not listen, for a person."""
-        self.service = parts.service(self)
         self.ready = asyncio.Event()
         """Set once the socket answers."""
         self._stopping = asyncio.Event()
@@ -168,7 +195,7 @@ class Engine:
             self.recorder.start()
             self.answers.held_store.start()
             self.feedback.start()
-            self.progressive.start()
+            self.surface.start_stores()
             try:
                 async with self.parts.beside():
                     await self._serve()
@@ -177,7 +204,7 @@ class Engine:
                 await asyncio.to_thread(self.fleet.save)
                 await asyncio.to_thread(self.answers.held_store.stop, 5.0)
                 await asyncio.to_thread(self.feedback.stop, 5.0)
-                await asyncio.to_thread(self.progressive.stop, 5.0)
+                await asyncio.to_thread(self.surface.stop_stores, 5.0)
                 await asyncio.to_thread(self.recorder.stop, 5.0)
 
     async def _serve(self) -> None:
@@ -186,6 +213,7 @@ class Engine:
             self.answers.start(group)
             helpers = self.fleet.start(self.store.current, group)
             helpers.append(group.create_task(self.worker.run()))
+            helpers += self.surface.start(group)
             server = await listen(
                 self.paths.socket,
                 Doors(
@@ -246,6 +274,7 @@ class Engine:
         self.recorder.apply_redaction(self.redactor.redact)
         self.recorder.apply_history(applied.new.proxy.history)
         self.answers.applied()
+        self.surface.applied(applied.old, applied.new)
         self.fleet.apply(applied.changes, applied.new)
         if applied.old.proxy.http != applied.new.proxy.http:
             self._restart_http()
@@ -338,6 +367,18 @@ class Engine:
             Query(found.query, found.query_source),
             budget,
         )
+
+    def _station_tools(self) -> StationTools:
+        return StationTools(
+            lambda: self.store.current,
+            lambda: self.router.catalogue,
+            self.surface.ratings,
+            self.surface.source,
+            Actions(self.service, self._clear_caches),
+        )
+
+    def _clear_caches(self) -> tuple[int, int]:
+        return self.answers.clear_cache("", ""), self.surface.surfacer.clear_cache()
 
     def _offered_tools(self) -> dict[str, frozenset[str]]:
         """The tools that hosts are offered, by upstream."""

@@ -43,6 +43,8 @@ class HostCall:
     """It may change what other tools of its upstream answer."""
     cache: str = ""
     cache_age_seconds: float = 0.0
+    selection_id: str | None = None
+    """In the log of tool selections; ``None``: this call is not logged."""
     chance: Chance | None = None
     """To have memories shown with its answer; ``None``: there is none."""
 

@@ -26,6 +26,7 @@ from proxy.recorder import CallObservation
 from proxy.session import HostSession
 
 _log = logging.getLogger("mms.own_tools")
+OWN_PREFIX = "stm_"
 OWN_NAME = "mms"
 """Stands for an upstream in the records of these calls."""
 _MARKER = f'"{READ_MORE}"'.encode()
@@ -77,6 +78,10 @@ class OwnTools:
         """What hosts are offered, in the order of the list."""
         ours = TOOLS if self._settings().advertise_control_tools else ()
         return (*ours, *self._host_tools.definitions)
+
+    def answers(self, name: str) -> bool:
+        """Whether a call is for us although the tool may not be offered: it is told why it can't be had."""
+        return name.startswith(OWN_PREFIX) and name in self._host_tools.names
 
     def call(self, session: HostSession, id: wire.Raw, name: str, params: wire.Members) -> None:
         """Answer one call."""

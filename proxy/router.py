@@ -30,6 +30,7 @@ from proxy.session import HostSession
 from proxy.shared_answers import SharedAnswers
 from proxy.surface.chance import SurfacedCall
 from proxy.surface.surfacer import Surfacer
+from proxy.telemetry.selection_log import SelectionLog
 from proxy.tool_routes import ToolRoute, ToolRoutes
 from proxy.upstream import Upstream
 
@@ -62,6 +63,8 @@ class RouterSurfacing:
     surfacer: Surfacer
     settings: Callable[[], SurfacingSettings]
     callers: Callers
+    selection: SelectionLog | None = None
+    """Where it is logged which tools are called; ``None``: nowhere."""
 
 
 class Router:
@@ -87,6 +90,7 @@ class Router:
         self._answers = answers
         self._surfacer = None if surfacing is None else surfacing.surfacer
         self._callers = Callers() if surfacing is None else surfacing.callers
+        self._selection = None if surfacing is None else surfacing.selection
         self._own_tools: OwnTools | None = None
         self._shared = SharedAnswers(AnswerCache(0) if answers is None else answers.cache)
         self._routes = ToolRoutes(
@@ -175,8 +179,9 @@ class Router:
             session.refuse(id, wire.INVALID_PARAMS, "tools/call needs the name of a tool")
             return
         catalogue = self._lists.catalogue
-        if name in catalogue.own_tools and self._own_tools is not None:
-            self._own_tools.call(session, id, name, params)
+        own = self._own_tools
+        if own is not None and (name in catalogue.own_tools or own.answers(name)):
+            own.call(session, id, name, params)
             return
         route = self._routes.find(catalogue, name)
         if route is None:
@@ -213,6 +218,10 @@ class Router:
         call.rules = route.rules
         call.traits = route.traits
         call.query = query
+        if self._selection is not None and self._selection.enabled:
+            call.selection_id = self._selection.note_selection(
+                route.upstream.name, route.tool, self._lists.catalogue, arguments
+            )
         surfacer = self._surfacer
         if surfacer is not None and surfacer.enabled:
             call.chance = surfacer.begin(
@@ -499,6 +508,14 @@ class Router:
         body: bytes,
         shaped: ShapedAnswer | None = None,
     ) -> None:
+        if self._selection is not None and call.selection_id is not None:
+            self._selection.note_execution(
+                call.selection_id,
+                ok=outcome is Outcome.OK,
+                latency_ms=(time.monotonic() - call.exchange.started) * 1000,
+                error_type="" if outcome is Outcome.OK else outcome.value,
+                cache_hit=bool(call.cache),
+            )
         if call.recorded:
             shaped = shaped or _AS_IT_CAME
             self._recorder.observe(

@@ -82,8 +82,8 @@ class StationTools:
 
     @property
     def names(self) -> frozenset[str]:
-        """What calls are for us."""
-        return frozenset(tool.name for tool in self._offered())
+        """What calls are for us: what is offered, and proposals, which say that they are switched off."""
+        return frozenset((*(tool.name for tool in self._offered()), MEMORY_PROPOSE))
 
     @property
     def definitions(self) -> tuple[bytes, ...]:

@@ -223,11 +223,13 @@ async def test_our_tools_are_listed_last_and_small(running: Station) -> None:
         READ_MORE,
         SELECT_CHUNKS,
         "stm_compression_feedback",
+        "stm_proxy_describe_tool",
+        "stm_surfacing_feedback",
         *NAMES,
     }
     reading = [tool for tool in own if tool["name"].startswith("stm_")]
-    assert len(json.dumps(reading, separators=(",", ":"))) <= 2_200
-    assert len(json.dumps(own, separators=(",", ":"))) <= 10_500
+    assert len(json.dumps(reading, separators=(",", ":"))) <= 3_584
+    assert len(json.dumps(own, separators=(",", ":"))) <= 12_200
 
 
 async def test_the_context_query_never_reaches_the_upstream_but_its_own_does(
