@@ -236,8 +236,12 @@ class _Decoder:
             if _has_marks(cells, kinds):
                 cells = [self._value(cell) for cell in cells]
             return [before + cell + after for cell in cells]
-        if kind_of(how) is int and kinds == {list}:
-            return self._rows(self._shape(how), cells)
+        if kind_of(how) is int and list in kinds:
+            if len(kinds) == 1:
+                return self._rows(self._shape(how), cells)
+            rows: list[list[Any]] = [cell for cell in cells if type(cell) is list]
+            made = iter(self._rows(self._shape(how), rows))
+            return [next(made) if type(cell) is list else self._value(cell) for cell in cells]
         return [self._cell(how, cell) for cell in cells]
 
     def _shape(self, number: int) -> _Shape:
