@@ -18,10 +18,6 @@ from typing import TypeVar
 from proxy.store.database import open_for_reading, transaction
 from proxy.store.surfacing_retention import KEPT_SECONDS, Retention
 from proxy.store.surfacing_rows import (
-    MIGRATIONS,
-    MOST_OFFERED,
-    MOST_RATED,
-    WHAT,
     Note,
     RatingNote,
     cleaned,
@@ -32,6 +28,11 @@ from proxy.store.surfacing_rows import (
     select_adjustments,
     select_event,
     select_last_adjustment,
+)
+from proxy.store.surfacing_schema import MIGRATIONS, WHAT
+from proxy.store.surfacing_scores import (
+    MOST_OFFERED,
+    MOST_RATED,
     select_negatives,
     select_offered,
     select_rated,

@@ -1,4 +1,4 @@
-"""Surfacing in SQLite: schema, rows and queries of what the store keeps."""
+"""Rows of the record of surfacing: events, ratings, opportunities and the tuner's steps, in and out."""
 
 from __future__ import annotations
 
@@ -10,115 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from proxy.store.calls import clean
-from proxy.store.database import Migration
 from proxy.surface.model import (
     Adjustment,
     Arm,
     MemoryRating,
     Opportunity,
     QueryLevel,
-    RatedScore,
     Rater,
     Rating,
     ShownMemory,
     SurfacingEvent,
 )
 
-WHAT = "record of surfacing"
-
-MIGRATIONS = (
-    Migration(
-        "events, ratings, opportunities, and the tuner's steps",
-        (
-            """CREATE TABLE events (
-                number INTEGER PRIMARY KEY,
-                id TEXT NOT NULL UNIQUE,
-                at REAL NOT NULL,
-                conversation TEXT NOT NULL,
-                host TEXT NOT NULL,
-                call_id INTEGER NOT NULL,
-                upstream TEXT NOT NULL,
-                tool TEXT NOT NULL,
-                query TEXT NOT NULL,
-                level TEXT NOT NULL,
-                arm TEXT NOT NULL,
-                source TEXT NOT NULL,
-                threshold REAL NOT NULL,
-                tokens INTEGER NOT NULL,
-                search_ms REAL NOT NULL,
-                cached INTEGER NOT NULL,
-                memories INTEGER NOT NULL DEFAULT 0,
-                helpful INTEGER NOT NULL DEFAULT 0,
-                partially_helpful INTEGER NOT NULL DEFAULT 0,
-                not_relevant INTEGER NOT NULL DEFAULT 0,
-                already_known INTEGER NOT NULL DEFAULT 0
-            )""",
-            # With all that sums need, so that they leave the wide rows alone.
-            """CREATE INDEX events_by_time ON events (at, arm, upstream, tool, tokens, memories,
-                helpful, partially_helpful, not_relevant, already_known)""",
-            """CREATE INDEX events_by_tool ON events (upstream, tool, arm, at, tokens, memories,
-                helpful, partially_helpful, not_relevant, already_known)""",
-            """CREATE TABLE shown (
-                event INTEGER NOT NULL REFERENCES events (number) ON DELETE CASCADE,
-                memory_id TEXT NOT NULL,
-                position INTEGER NOT NULL,
-                score REAL NOT NULL,
-                why TEXT NOT NULL,
-                preview TEXT NOT NULL,
-                PRIMARY KEY (event, memory_id)
-            ) WITHOUT ROWID""",
-            """CREATE TABLE ratings (
-                event INTEGER NOT NULL REFERENCES events (number) ON DELETE CASCADE,
-                memory_id TEXT NOT NULL,
-                rater TEXT NOT NULL,
-                rating TEXT NOT NULL,
-                at REAL NOT NULL,
-                PRIMARY KEY (event, memory_id, rater)
-            ) WITHOUT ROWID""",
-            # What counts: the person's word, else the agent's.
-            """CREATE TABLE verdicts (
-                event INTEGER NOT NULL REFERENCES events (number) ON DELETE CASCADE,
-                memory_id TEXT NOT NULL,
-                rating TEXT NOT NULL,
-                at REAL NOT NULL,
-                PRIMARY KEY (event, memory_id)
-            ) WITHOUT ROWID""",
-            """CREATE TABLE opportunities (
-                id INTEGER PRIMARY KEY,
-                at REAL NOT NULL,
-                upstream TEXT NOT NULL,
-                tool TEXT NOT NULL,
-                decision TEXT NOT NULL,
-                level TEXT NOT NULL,
-                answer_chars INTEGER NOT NULL,
-                best_score REAL,
-                threshold REAL NOT NULL,
-                waited_ms REAL NOT NULL
-            )""",
-            "CREATE INDEX opportunities_by_time ON opportunities (at)",
-            "CREATE INDEX opportunities_by_decision ON opportunities (decision, tool, upstream, at)",
-            "CREATE INDEX opportunities_by_tool ON opportunities (upstream, tool, id, best_score)",
-            """CREATE TABLE adjustments (
-                id INTEGER PRIMARY KEY,
-                at REAL NOT NULL,
-                upstream TEXT NOT NULL,
-                tool TEXT NOT NULL,
-                before REAL NOT NULL,
-                after REAL NOT NULL,
-                reason TEXT NOT NULL,
-                ratings INTEGER NOT NULL,
-                reverted_at REAL,
-                reverts INTEGER,
-                configured REAL
-            )""",
-        ),
-    ),
-)
-
-MOST_RATED = 500
-"""Ratings of a tool that are learnt from."""
-MOST_OFFERED = 200
-"""Searches of a tool whose best scores are looked at."""
 LONGEST_NAME = 256
 LONGEST_QUERY = 1_000
 LONGEST_PREVIEW = 300
@@ -280,47 +183,6 @@ def select_last_adjustment(connection: sqlite3.Connection) -> int:
     """The highest id, 0 when there is none."""
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM adjustments").fetchone()
     return int(last)
-
-
-def select_rated(
-    connection: sqlite3.Connection, upstream: str, tool: str, since: float, limit: int
-) -> list[RatedScore]:
-    """Ratings that say something about relevance, oldest first, the newest ``limit`` of them."""
-    worths = [(one.value, one.worth) for one in Rating if one.worth is not None]
-    cases = " ".join(f"WHEN '{name}' THEN {worth}" for name, worth in worths)
-    rows = connection.execute(
-        f"SELECT verdicts.at, score, CASE rating {cases} END AS worth "
-        "FROM events JOIN verdicts ON verdicts.event = number "
-        "JOIN shown ON shown.event = number AND shown.memory_id = verdicts.memory_id "
-        "WHERE upstream = ? AND tool = ? AND verdicts.at >= ? AND worth IS NOT NULL "
-        "ORDER BY verdicts.at DESC, number DESC, position DESC LIMIT ?",
-        (upstream, tool, since, limit),
-    ).fetchall()
-    return [RatedScore(*row) for row in reversed(rows)]
-
-
-def select_offered(
-    connection: sqlite3.Connection, upstream: str, tool: str, limit: int
-) -> list[float]:
-    """Best scores of the last searches, oldest first."""
-    rows = connection.execute(
-        "SELECT best_score FROM opportunities WHERE upstream = ? AND tool = ? "
-        "AND best_score IS NOT NULL ORDER BY id DESC LIMIT ?",
-        (upstream, tool, limit),
-    ).fetchall()
-    return [score for (score,) in reversed(rows)]
-
-
-def select_negatives(
-    connection: sqlite3.Connection, upstream: str, tool: str, since: float
-) -> dict[str, int]:
-    """By memory: in how many events it was rated ``not_relevant``."""
-    rows = connection.execute(
-        "SELECT verdicts.memory_id, count(*) FROM events JOIN verdicts ON event = number "
-        "WHERE upstream = ? AND tool = ? AND verdicts.at >= ? AND rating = ? GROUP BY 1",
-        (upstream, tool, since, Rating.NOT_RELEVANT.value),
-    )
-    return dict(rows.fetchall())
 
 
 def finite(number: float) -> float:

@@ -12,8 +12,15 @@ from pathlib import Path
 
 from config.paths import Paths
 from proxy.ledger import OUR_TOOLS, OURS
-from proxy.store import call_schema, feedback, surfacing_rows
+from proxy.store import call_schema, feedback, surfacing_schema
 from proxy.store.database import CALL_HISTORY, Migration, StoreUnavailable, open_for_reading
+from proxy.store.surfacing_rows import select_adjustments
+from proxy.store.surfacing_scores import (
+    MOST_OFFERED,
+    MOST_RATED,
+    select_offered,
+    select_rated,
+)
 from proxy.surface.model import Adjustment, RatedScore, Rating
 from proxy.surface.tuner import ALL_ADJUSTMENTS, newest_by_tool
 
@@ -107,10 +114,9 @@ def _read_surfacing(
         found = tools.get((upstream, tool))
         if found is not None:
             found.rated_events, found.other_ratings = events, others
-            rows = surfacing_rows
-            found.rated += rows.select_rated(connection, upstream, tool, since, rows.MOST_RATED)
-            found.offered += rows.select_offered(connection, upstream, tool, rows.MOST_OFFERED)
-    steps = newest_by_tool(surfacing_rows.select_adjustments(connection, ALL_ADJUSTMENTS))
+            found.rated += select_rated(connection, upstream, tool, since, MOST_RATED)
+            found.offered += select_offered(connection, upstream, tool, MOST_OFFERED)
+    steps = newest_by_tool(select_adjustments(connection, ALL_ADJUSTMENTS))
     for key, step in steps.items():
         if key in tools:
             tools[key].step = step
@@ -127,8 +133,8 @@ _FILES: tuple[tuple[Callable[[Paths], Path], Sequence[Migration], str, _Read], .
     ),
     (
         lambda paths: paths.surfacing_database,
-        surfacing_rows.MIGRATIONS,
-        surfacing_rows.WHAT,
+        surfacing_schema.MIGRATIONS,
+        surfacing_schema.WHAT,
         _read_surfacing,
     ),
 )
