@@ -23,9 +23,11 @@ PARENT_CHECK_SECONDS = 1.0
 
 def main() -> None:
     """Load what jobs need, say so, and work until the input ends."""
+    from proxy.heap import keep_freed_memory
     from proxy.pipeline import run
     from proxy.token_gauge import TokenGauge
 
+    keep_freed_memory()
     gauge = TokenGauge()
 
     def work(job: Job) -> Outcome:
