@@ -55,17 +55,80 @@ def set_key(
 
     Raises `EditRefusedError`; so do all functions here.
     """
-    path, key = _known_key(dotted_key)
-    value = _checked(path, key, parse_typed(key, text_value), file)
-    parent = find_key(path[:-1])
-    is_entry = parent is not None and parent.kind is Kind.TABLE
+    _edit(file, _setting(file, {dotted_key: text_value}), environ)
 
-    def change(text: str, data: _Table) -> str:
-        _require_upstream(path, data)
-        _put(data, path, value)
-        return set_value(text, path, toml_value(value), in_table_of_texts=is_entry)
+
+def set_keys(
+    file: Path,
+    values: Mapping[str, str],
+    *,
+    environ: Mapping[str, str] | None = None,
+    keep: Callable[[bytes, str], None] | None = None,
+) -> None:
+    """Write several keys at once, or none of them.
+
+    ``keep`` is given the file as it is and the text that will replace it, right before that happens.
+    """
+    _edit(file, _setting(file, values), environ, keep)
+
+
+def edited(
+    file: Path, values: Mapping[str, str], *, environ: Mapping[str, str] | None = None
+) -> tuple[str, str]:
+    """The file's text, and what `set_keys` would make of it now; nothing is written."""
+    target = file.resolve()
+    change = _setting(file, values)
+    seen = ""
+
+    def look(text: str, data: _Table) -> str:
+        nonlocal seen
+        seen = text
+        return change(text, data)
+
+    new = _changed_text(target, look, os.environ if environ is None else environ)
+    return seen, seen if new is None else new
+
+
+def replace_text(
+    file: Path,
+    text: str,
+    *,
+    unless: Callable[[str], str],
+    environ: Mapping[str, str] | None = None,
+) -> None:
+    """Put another text in the file's place.
+
+    ``unless`` is given the present text and says what is against it; empty: nothing.
+    """
+
+    def change(present: str, data: _Table) -> str:
+        refusal = unless(present)
+        if refusal:
+            raise EditRefusedError(refusal)
+        data.clear()
+        data.update(_parsed(file, text))
+        return text
 
     _edit(file, change, environ)
+
+
+def _setting(file: Path, values: Mapping[str, str]) -> Callable[[str, _Table], str]:
+    """What writes these keys into a text."""
+    checked: list[tuple[KeyPath, object, bool]] = []
+    for dotted_key, text_value in values.items():
+        path, key = _known_key(dotted_key)
+        value = _checked(path, key, parse_typed(key, text_value), file)
+        parent = find_key(path[:-1])
+        checked.append((path, value, parent is not None and parent.kind is Kind.TABLE))
+
+    def change(text: str, data: _Table) -> str:
+        for path, value, is_entry in checked:
+            _require_upstream(path, data)
+            _put(data, path, value)
+            text = set_value(text, path, toml_value(value), in_table_of_texts=is_entry)
+        return text
+
+    return change
 
 
 def unset_key(file: Path, dotted_key: str, *, environ: Mapping[str, str] | None = None) -> bool:
@@ -170,7 +233,10 @@ def _require_upstream(path: KeyPath, data: _Table) -> None:
 
 
 def _edit(
-    file: Path, change: Callable[[str, _Table], str], environ: Mapping[str, str] | None
+    file: Path,
+    change: Callable[[str, _Table], str],
+    environ: Mapping[str, str] | None,
+    keep: Callable[[bytes, str], None] | None = None,
 ) -> None:
     """Read, change, check and write, alone."""
     variables = os.environ if environ is None else environ
@@ -184,6 +250,8 @@ def _edit(
                 if new is None:
                     return
                 if _stamp(target) == before:
+                    if keep is not None:
+                        keep(target.read_bytes() if before else b"", new)
                     _replace(target, new)
                     return
     except OSError as error:
