@@ -37,6 +37,11 @@ VERBS: dict[str, Verb] = {
     "whatif": Verb("whatif", "a recorded call's answer under other settings, side by side"),
     "held": Verb("held", "the whole answers behind what was cut: list, show, drop"),
     "cache": Verb("cache", "forget answers that are kept to be given again"),
+    "surfacing": Verb(
+        "surfacing", "memories shown with answers, their ratings, and why none were shown"
+    ),
+    "rate": Verb("rate", "say what a shown memory was worth"),
+    "tune": Verb("tune", "what would serve better, as a diff of the settings; --apply writes it"),
     "config": Verb("settings", "show, check and change the settings"),
     "import": Verb("importing", "take over MCP servers from other programs' configuration"),
     "memory": Verb(

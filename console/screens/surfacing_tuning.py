@@ -126,7 +126,9 @@ class TuningScreen(MainScreen):
         entitle(
             more,
             f"advice by the calls of {span}" + (f": {fmt.count(number)}" if number else ""),
-            "mms tune shows the same" if number else "",
+            "\u25b2 " + safe_line(report.problem, 200)
+            if report.problem
+            else ("mms tune shows the same" if number else ""),
         )
         self._draw_why()
 

@@ -36,7 +36,8 @@ def _keys(verb: str) -> set[str]:
     "line",
     [
         "status", "list", "health", "stats", "config show", "config get proxy.max_queued",
-        "config path", "config validate", "import", "version", "connect --print codex", "stop",
+        "config path", "config validate", "import", "version", "connect --print codex",
+        "surfacing", "tune", "rate a91e77c0de55 helpful", "stop",
     ],
 )  # fmt: skip
 def test_the_top_level_of_the_json_is_as_described(
