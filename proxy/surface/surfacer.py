@@ -469,7 +469,7 @@ class Surfacer:
         if looking is not None and not looking.done() and decision is not Decision.TIMEOUT:
             looking.cancel()
             if decision in (Decision.TOO_SHORT, Decision.TOOL_ERROR):
-                self._session(chance.call).gate.refund()
+                self._session(chance.call).gate.refund(chance.call.tool, chance.search.text)
         self._passed(
             chance.call,
             decision,

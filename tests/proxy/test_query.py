@@ -162,10 +162,10 @@ def test_hostile_arguments_take_linear_time() -> None:
         b'{"a":[' + b'"x",' * 300_000 + b'"x"]}',
         b'"' * 500_000,
     ]
-    start = time.perf_counter()
+    start = time.process_time()
     for arguments in hostile:
         query_of(arguments, [arguments.decode()] * 5)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def _params(arguments: bytes) -> wire.Members:

@@ -115,7 +115,7 @@ def test_large_and_hostile_objects_take_linear_time() -> None:
         b'{"' * 200_000,
         b'{"a":1,' * 50_000,
     ]
-    start = time.perf_counter()
+    start = time.process_time()
     for raw in hostile:
         without_member(raw, "a")
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

@@ -149,9 +149,9 @@ def test_bombs_take_linear_time(name: str, content: ContentType) -> None:
     text = BOMBS[name]
     if content is ContentType.HTML:
         text = "<!doctype html>" + text
-    started = time.perf_counter()
+    started = time.process_time()
     clean(text, content)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 10
 
 
 def test_code_fences_from_the_first_line_on_are_left_as_they_are() -> None:

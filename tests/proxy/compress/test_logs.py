@@ -185,6 +185,6 @@ def test_any_text_fits_any_budget_and_the_same_again(
     ids=["one line", "blank", "white", "two lines", "errors", "widths"],
 )
 def test_odd_texts_take_linear_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     reduced(text, 4_000, "x y error")
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 10

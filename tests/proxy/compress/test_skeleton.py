@@ -274,6 +274,6 @@ BOMBS = {
     [ContentType.XML, ContentType.CODE, ContentType.DIFF, ContentType.TABLE, ContentType.MARKDOWN],
 )
 def test_bombs_take_linear_time(name: str, content: ContentType) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     reduced(BOMBS[name], 4_000, content, "x word a")
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 10

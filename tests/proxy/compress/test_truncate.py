@@ -74,10 +74,10 @@ def test_json_is_cut_as_text_when_it_cannot_stay_json() -> None:
 
 def test_a_line_of_many_megabytes_takes_linear_time() -> None:
     text = "x1y" * 2_000_000
-    started = time.perf_counter()
+    started = time.process_time()
     found = truncate(Task(text, 4000, TOKENS, key=KEY))
     assert TOKENS.size(found.text) <= 4000
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 10
 
 
 def test_a_document_of_many_lines_takes_less_than_a_few_milliseconds_per_hundred_kilobytes() -> (
@@ -90,6 +90,6 @@ def test_a_document_of_many_lines_takes_less_than_a_few_milliseconds_per_hundred
 
 
 def _seconds(text: str) -> float:
-    started = time.perf_counter()
+    started = time.process_time()
     truncate(Task(text, 4000, TOKENS, key=KEY))
-    return time.perf_counter() - started
+    return time.process_time() - started
