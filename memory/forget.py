@@ -96,6 +96,8 @@ def run(core: Core, request: RunForgetting, actor: Actor, now: Instant) -> RunRe
         if not actor.is_operator and core.settings.forgetting is ForgettingBy.OPERATOR:
             if not request.skip_changed:
                 _need_unchanged(plan, _changed(writing, plan.pruned))
+            if not plan.pruned:  # there is nothing to decide
+                return RunResult(None, _bare(plan), (), "")
             return RunResult(None, _bare(plan), (), _propose_run(writing, plan, actor, now))
         return run_plan_within(writing, plan.hash, actor, now, skip_changed=request.skip_changed)
 

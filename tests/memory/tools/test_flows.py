@@ -146,13 +146,13 @@ def test_a_preview_archives_nothing_and_a_run_archives_what_it_showed(opened: Op
         assert tools.state(old_id) is State.SUPERSEDED
 
 
-def test_a_run_can_be_left_to_the_person(opened: Open) -> None:
+def test_a_run_of_nothing_is_no_question_to_the_person(opened: Open) -> None:
     with opened(forgetting=ForgettingBy.OPERATOR) as tools:
         tools.call("store_semantic", content="The staging database listens on port 5432")
         tools.call("forgetting_preview")
         found = tools.call("forgetting_run")
-        assert found["status"] == "proposed"
-        assert found["proposal_id"]
+        assert found["status"] == "nothing_to_archive"
+        assert tools.call("overview")["pending_decisions"] == 0
 
 
 def test_a_run_without_a_preview_is_refused(opened: Open) -> None:
