@@ -427,7 +427,8 @@ class Router:
             call.query,
             bytes(answer["result"]),
             rules,
-            call.traits.output_schema,
+            # Not as it was when the call began: then the upstream may not have listed its tools yet.
+            self._routes.traits_of(call.upstream, call.label).output_schema,
             READ_MORE in self._lists.catalogue.own_tools and sees_own_tools(call.session),
         )
         answers.spawn(self._finish_later(call, answer, answers.shape(request)))

@@ -72,13 +72,13 @@ class ToolRoutes:
             return None
         tool = target[1]
         rules = rules_for(self._settings(), upstream.settings, tool)
-        traits = self._traits_of(upstream, tool)
+        traits = self.traits_of(upstream, tool)
         shares = AnswerCache.eligible(rules.cache_policy, traits.annotations)
         surfacing = surfacing_of(self._surfacing(), upstream.settings, tool, traits)
         return ToolRoute(upstream, tool, wire.raw(tool), rules, traits, shares, surfacing)
 
-    def _traits_of(self, upstream: Upstream, tool: str) -> ToolTraits:
-        """From what the upstream itself listed."""
+    def traits_of(self, upstream: Upstream, tool: str) -> ToolTraits:
+        """From what the upstream itself listed last; none before it did."""
         if upstream.name not in self._traits:
             self._traits[upstream.name] = traits_by_name(upstream.offer.tools)
         return self._traits[upstream.name].get(tool, NO_TRAITS)

@@ -259,3 +259,25 @@ async def _until(holds: Any) -> None:
     async with asyncio.timeout(5):
         while not holds():  # noqa: ASYNC110  # the relay sets no event
             await asyncio.sleep(0.002)
+
+
+async def test_an_answer_keeps_to_its_schema_although_its_call_came_before_the_tools_were_listed(
+    tmp_path: Path,
+) -> None:
+    made = FakeServer("long")
+    schema = {
+        "type": "object",
+        "properties": {"content": {"type": "string"}},
+        "required": ["content"],
+    }
+    tool = {"name": "long", "inputSchema": {"type": "object"}, "outputSchema": schema}
+    made.handlers["tools/list"] = lambda params: {"tools": [tool]}
+    made.handlers["tools/call"] = lambda params: {
+        "content": [{"type": "text", "text": LONG}],
+        "structuredContent": {"content": LONG},
+    }
+    async with running(relay(tmp_path), a=made) as fleet:
+        host = fleet.host()
+        answer = await host.call("a__long")  # the fleet has only just been started
+        assert len(answer["result"]["structuredContent"]["content"]) < BUDGET
+        assert len(text_of(answer)) < BUDGET
