@@ -434,7 +434,7 @@ def plain_cut(job: ReduceJob) -> Reduced:
     from proxy.token_gauge import TokenGauge
 
     simple = msgspec.structs.replace(
-        job, strategy=Compression.TRUNCATE.value, earlier=b"", output_schema=b"", summary=""
+        job, strategy=Compression.TRUNCATE.value, earlier=b"", summary=""
     )
     return reduce_answer(simple, TokenGauge())
 

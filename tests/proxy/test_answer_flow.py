@@ -276,8 +276,11 @@ async def test_an_answer_keeps_to_its_schema_although_its_call_came_before_the_t
         "content": [{"type": "text", "text": LONG}],
         "structuredContent": {"content": LONG},
     }
-    async with running(relay(tmp_path), a=made) as fleet:
+    async with running(relay(tmp_path, delta=False), a=made) as fleet:
         host = fleet.host()
         answer = await host.call("a__long")  # the fleet has only just been started
         assert len(answer["result"]["structuredContent"]["content"]) < BUDGET
         assert len(text_of(answer)) < BUDGET
+        fleet.worker.fails = "the worker died"
+        cut = (await host.call("a__long"))["result"]
+        assert len(cut["structuredContent"]["content"]) < len(LONG)
