@@ -222,32 +222,39 @@ class Router:
             call.selection_id = self._selection.note_selection(
                 route.upstream.name, route.tool, self._lists.catalogue, arguments
             )
-        surfacer = self._surfacer
-        if surfacer is not None and surfacer.enabled:
-            call.chance = surfacer.begin(
-                SurfacedCall(
-                    call.id,
-                    session.id,
-                    session.name,
-                    self._callers.of(session),
-                    route.upstream.name,
-                    route.tool,
-                    arguments,
-                    query,
-                    route.surfacing,
-                )
-            )
         if not route.shares:
             self._shared.begun(call)
             self._submit(call)
         else:
             admitted = self._shared.admit(call, call.exchange.started)
             if isinstance(admitted, KeptAnswer):
+                self._give_chance(call, route)
                 call.exchange.finish({"result": wire.Raw(admitted.body)})
-            elif admitted:
+                answers.called(session.id, arguments)
+                return
+            if admitted:
                 self._submit(call)
         # Once it is on its way: only answers look at this, and those come in later callbacks.
+        self._give_chance(call, route)
         answers.called(session.id, arguments)
+
+    def _give_chance(self, call: HostCall, route: ToolRoute) -> None:
+        """Memories may be shown with the answer."""
+        surfacer = self._surfacer
+        if surfacer is not None and surfacer.enabled:
+            call.chance = surfacer.begin(
+                SurfacedCall(
+                    call.id,
+                    call.session.id,
+                    call.session.name,
+                    self._callers.of(call.session),
+                    route.upstream.name,
+                    route.tool,
+                    call.arguments,
+                    call.query,
+                    route.surfacing,
+                )
+            )
 
     def _get_prompt(self, session: HostSession, id: wire.Raw, params: wire.Members) -> None:
         name = wire.string(params, "name")

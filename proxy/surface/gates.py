@@ -124,11 +124,9 @@ class SessionGate:
         now: float,
     ) -> Decision | None:
         """``None``: search; one of the minute's searches is used up. Else why not, and nothing is."""
-        if conversation.shown >= settings.max_per_session:
-            return Decision.SESSION_BUDGET
-        self._slots = deque(slot for slot in self._slots if abs(now - slot.at) < MINUTE)
-        if len(self._slots) >= settings.max_per_minute:
-            return Decision.RATE_LIMIT
+        spent = self.spent(settings, conversation, now)
+        if spent is not None:
+            return spent
         asked = _Query(tool, query, frozenset(_WORDS.findall(query.casefold())), now)
         if any(
             abs(now - earlier.at) < settings.cooldown_seconds and _alike(asked, earlier)
@@ -141,6 +139,19 @@ class SessionGate:
         while len(self._queries) > REMEMBERED_TOOLS:
             self._queries.popitem(last=False)
         return None
+
+    def spent(
+        self, settings: SurfacingSettings, conversation: Conversation, now: float
+    ) -> Decision | None:
+        """Why nothing may be searched whatever the query is; ``None``: that depends on the query."""
+        if conversation.shown >= settings.max_per_session:
+            return Decision.SESSION_BUDGET
+        slots = self._slots
+        while slots and abs(now - slots[0].at) >= MINUTE:
+            slots.popleft()
+        if len(slots) >= settings.max_per_minute:
+            self._slots = slots = deque(one for one in slots if abs(now - one.at) < MINUTE)
+        return Decision.RATE_LIMIT if len(slots) >= settings.max_per_minute else None
 
     def refund(self, tool: str | None = None, query: str | None = None) -> None:
         """A search that was admitted was not made: its slot is free, and its query may come again.

@@ -53,6 +53,8 @@ MOST_CACHED = 200
 """Found answers that are kept to be used again."""
 CANDIDATES = 4
 """So many times as many memories are asked for as may be shown: some are seen, some below the threshold."""
+EMPTY_SECONDS = 1.0
+"""An empty source is not asked again for so long: most calls of those who keep no memories end here."""
 _log = logging.getLogger("mms.surfacing")
 
 
@@ -115,6 +117,7 @@ class Surfacer:
         self._sessions: dict[int, _Session] = {}
         self._found: OrderedDict[tuple[str, str, str], tuple[float, SourceAnswer]] = OrderedDict()
         self._abandoned = 0
+        self._empty_until = 0.0
         self._long: dict[tuple[str, str], bool] = {}
         self._trouble = SourceTrouble()
         self.thresholds: dict[tuple[str, str], Adjustment] = {}
@@ -142,7 +145,9 @@ class Surfacer:
             self._passed(call, call.rules.gate, QueryLevel.NONE, 0)
             return None
         chance = Chance(call)
-        if call.context_query or self._long.get((call.upstream, call.tool)):
+        if self._monotonic() >= self._empty_until and (
+            call.context_query or self._long.get((call.upstream, call.tool))
+        ):
             self._look(chance)
         return chance
 
@@ -159,6 +164,8 @@ class Surfacer:
             return False
         if not long_enough and not call.context_query:
             self._decide(chance, Decision.TOO_SHORT, size)
+        elif chance.looking is None and self._monotonic() < self._empty_until:
+            self._decide(chance, Decision.NO_MEMORIES, size)
         elif chance.looking is None:
             self._look(chance)  # beside the pipeline, which may have work to do first
         return not chance.decided
@@ -345,15 +352,19 @@ class Surfacer:
     def _look(self, chance: Chance) -> asyncio.Task[Looked] | None:
         """Start the search, unless a gate is closed."""
         call, settings = chance.call, self._settings()
-        chance.search = query_for(
-            call.tool, call.upstream, call.rules.template, call.context_query, call.arguments
-        )
         state, now = self._session(call), self._clock()
-        refusal = (
-            Decision.NO_QUERY
-            if not chance.search.text
-            else state.gate.admit(settings, call.tool, chance.search.text, state.conversation, now)
-        )
+        refusal = state.gate.spent(
+            settings, state.conversation, now
+        )  # before a query is made of it
+        if refusal is None:
+            chance.search = query_for(
+                call.tool, call.upstream, call.rules.template, call.context_query, call.arguments
+            )
+            refusal = (
+                state.gate.admit(settings, call.tool, chance.search.text, state.conversation, now)
+                if chance.search.text
+                else Decision.NO_QUERY
+            )
         if refusal is not None:
             self._decide(chance, refusal, 0)
             return None
@@ -395,6 +406,8 @@ class Surfacer:
                 self._trouble.probing = False
         self._trouble.breaker = self._trouble.breaker.succeeded()
         self._trouble.problem = ""
+        if answer.empty:
+            self._empty_until = self._monotonic() + EMPTY_SECONDS
         if answer.hints:
             self._trouble.hint_events += 1
             self._trouble.last_hints = answer.hints
