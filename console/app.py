@@ -32,6 +32,7 @@ from console.safe import safe, safe_line
 from console.screens.base import MainScreen
 from console.state import SAVINGS_DAYS, ConsoleState, News, SavingsTaken
 from console.station import Station, StationUnavailable
+from console.widgets.tone import COMPONENTS
 from memory.model import DEFAULT_SPACE
 from proxy.commands import Command, CommandResult, ReconnectUpstream
 from proxy.events import SettingsApplied, StationStopping
@@ -125,6 +126,7 @@ class ConsoleApp(App[QuitChoice]):
 
     TITLE = "mms"
     CSS_PATH = Path(__file__).with_name("app.tcss")
+    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+underscore"
     """Replaced by our own binding; this one is only what Textual insists on."""

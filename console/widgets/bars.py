@@ -16,13 +16,11 @@ from textual.widget import Widget
 from console import keys
 from console.safe import safe_line
 from console.widgets.textpane import wrap
-from console.widgets.tone import COMPONENTS, Cell, Tone, draw
+from console.widgets.tone import Cell, Tone, Toned, draw
 
 
-class StatusBar(Widget):
+class StatusBar(Toned):
     """What is known of the station, with the time of day at the right edge."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,10 +50,8 @@ class StatusBar(Widget):
         return Strip.join([left, draw(self, (Cell(self._right + " ", Tone.MUTED),), width - room)])
 
 
-class NavBar(Widget):
+class NavBar(Toned):
     """The main screens with their numbers; the present one in brackets."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
 
     class Chosen(Message):
         """A screen was clicked."""
@@ -145,10 +141,8 @@ class KeyHint:
     dim: bool = False
 
 
-class KeyBar(Widget):
+class KeyBar(Toned):
     """The keys that work here. The lighter ones go when the line is narrow."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
 
     class Pressed(Message):
         """An entry was clicked."""
@@ -194,10 +188,8 @@ def _length(hint: KeyHint) -> int:
     return cell_len(hint.key) + cell_len(hint.label) + 3
 
 
-class Banner(Widget):
+class Banner(Toned):
     """Stays until what it says is no longer true; hidden when there is nothing to say."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
 
     def __init__(self) -> None:
         super().__init__()

@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from textual.strip import Strip
-from textual.widget import Widget
 
 from console import format as fmt
-from console.widgets.tone import COMPONENTS, Cell, Tone, draw
+from console.widgets.tone import Cell, Tone, Toned, draw
 
 _EIGHTHS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 
@@ -67,10 +65,9 @@ def spread(values: Sequence[int], width: int) -> list[int]:
     return out
 
 
-class Chart(Widget):
+class Chart(Toned):
     """A headline over bars, oldest first. ``spaced``: one bar per value, days instead of minutes."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
     DEFAULT_CSS = """
     Chart { height: 1fr; }
     """

@@ -8,7 +8,7 @@ cursor belongs to an item, not to a line number, and stays on it when rows come 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rich.segment import Segment
 from textual import events
@@ -22,7 +22,7 @@ from console import keys
 from console.format import fit
 from console.widgets.columns import GAP, Column, share
 from console.widgets.scrolling import set_lines
-from console.widgets.tone import COMPONENTS, Cell, Tone, cursor_style, draw, tone_style
+from console.widgets.tone import Cell, Tone, Toned, cursor_style, draw, tone_style
 
 Item = TypeVar("Item")
 
@@ -30,7 +30,7 @@ _MARK = "\u258c"
 """Stands before the cursor's line, so that it is found without colour."""
 
 
-class LineTable(ScrollView, Generic[Item], can_focus=True):
+class LineTable(ScrollView, Toned, Generic[Item], can_focus=True):  # pyright: ignore[reportIncompatibleMethodOverride]  # Textual's own
     """See the module's text.
 
     An item whose cells are fewer than the columns is drawn as plain text over the whole width (the head of
@@ -40,7 +40,6 @@ class LineTable(ScrollView, Generic[Item], can_focus=True):
     ``follow``: the cursor stays on the last row as rows are added; moving up ends it.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
     BINDINGS = keys.bindings(keys.LISTS)
     DEFAULT_CSS = """
     LineTable { height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size: 1 1; }

@@ -7,7 +7,6 @@ draws only what one can see and neutralises foreign text itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rich.cells import cell_len, chop_cells
 from textual import events
@@ -17,7 +16,7 @@ from textual.strip import Strip
 from console import keys
 from console.safe import safe, safe_line
 from console.widgets.scrolling import set_lines
-from console.widgets.tone import COMPONENTS, Cell, Tone, draw
+from console.widgets.tone import Cell, Tone, Toned, draw
 
 TextLine = tuple[Cell, ...]
 """One line before it is wrapped."""
@@ -112,10 +111,9 @@ def _pieces(text: str, first: int, rest: int) -> list[str]:
     return out or [""]
 
 
-class TextPane(ScrollView, can_focus=True):
+class TextPane(ScrollView, Toned, can_focus=True):  # pyright: ignore[reportIncompatibleMethodOverride]  # Textual's own
     """See the module's text."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = COMPONENTS
     BINDINGS = keys.bindings(keys.LISTS)
     DEFAULT_CSS = """
     TextPane { height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size: 1 1; }

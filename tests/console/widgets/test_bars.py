@@ -9,7 +9,7 @@ from textual.app import App, ComposeResult
 
 from console import keys
 from console.widgets.bars import NavBar
-from console.widgets.tone import Cell, Tone
+from console.widgets.tone import COMPONENTS, Cell, Tone
 
 pytestmark = pytest.mark.usefixtures("still")
 BADGES = {
@@ -20,6 +20,8 @@ BADGES = {
 
 class Bar(App[None]):
     """Only the navigation."""
+
+    COMPONENT_CLASSES = COMPONENTS
 
     def __init__(self, present: str) -> None:
         super().__init__()

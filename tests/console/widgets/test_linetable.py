@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from console.widgets.columns import Column
 from console.widgets.linetable import LineTable
-from console.widgets.tone import Cell
+from console.widgets.tone import COMPONENTS, Cell
 from tests.support.fake_station import HOSTILE
 
 pytestmark = pytest.mark.usefixtures("still")
@@ -21,6 +21,7 @@ class Bench(App[None]):
     """Only a table, with the product's style sheet."""
 
     CSS_PATH = "../../../console/app.tcss"
+    COMPONENT_CLASSES = COMPONENTS
 
     def __init__(self, rows: int, follow: bool = False) -> None:
         super().__init__()

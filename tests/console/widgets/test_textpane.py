@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
 from console.widgets.textpane import Flow, TextPane, lines_of, wrap
-from console.widgets.tone import Cell, Tone
+from console.widgets.tone import COMPONENTS, Cell, Tone
 
 
 def texts(line: tuple[Cell, ...], width: int) -> list[str]:
@@ -69,6 +69,8 @@ def test_a_text_becomes_lines_without_control_characters() -> None:
 
 class Shown(App[None]):
     """Only a pane, hidden at first."""
+
+    COMPONENT_CLASSES = COMPONENTS
 
     def __init__(self) -> None:
         super().__init__()
