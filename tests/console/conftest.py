@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from textual.css.model import RuleSet
+    from textual.css.stylesheet import Stylesheet
+    from textual.css.types import CSSLocation
+
 _REPORT = "TEXTUAL_SNAPSHOT_TEMPDIR"
+_PARSED: dict[tuple[object, ...], list[RuleSet]] = {}
+"""Rules of style sheets, which no app changes: parsing them again was a quarter of an app's start."""
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +36,26 @@ def still(monkeypatch: pytest.MonkeyPatch, report_directory: str) -> None:
     nothing: Callable[[object], None] = lambda _self: None  # noqa: E731  # a method for a patch
     monkeypatch.setattr(Input, "_toggle_cursor", nothing)
     monkeypatch.setattr("console.app.PAINTS_PER_SECOND", 500.0)
+    _parse_once(monkeypatch)
+
+
+def _parse_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from textual.css.stylesheet import Stylesheet
+
+    parse = Stylesheet._parse_rules
+
+    def parse_or_recall(
+        sheet: Stylesheet,
+        css: str,
+        read_from: CSSLocation,
+        is_default_rules: bool = False,
+        tie_breaker: int = 0,
+        scope: str = "",
+    ) -> list[RuleSet]:
+        variables = frozenset(sheet._variables.items())
+        key = (variables, css, read_from, is_default_rules, tie_breaker, scope)
+        if key not in _PARSED:
+            _PARSED[key] = parse(sheet, css, read_from, is_default_rules, tie_breaker, scope)
+        return _PARSED[key]
+
+    monkeypatch.setattr(Stylesheet, "_parse_rules", parse_or_recall)
