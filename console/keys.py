@@ -406,7 +406,7 @@ REGISTRY: tuple[Action, ...] = (
                 f"{scope}.not_relevant",
                 "n",
                 "rate('not_relevant')",
-                "Not rel.",
+                "Not",
                 "it does not matter for the call; not shown again in that session",
                 scope,
                 87,
@@ -423,7 +423,7 @@ REGISTRY: tuple[Action, ...] = (
         )
     ),
     Action("surfacing.filter", "slash", "filter", "Filter", "words of it", SURFACING, 80),
-    Action("surfacing.figures", "f", "figures", "Figures", "how well it does", SURFACING, 79),
+    Action("surfacing.figures", "f", "figures", "Figures", "how well it does", SURFACING, 82),
     Action(
         "surfacing.tuning", "T", "tuning", "Tuning", "steps of the tuner, advice", SURFACING, 78
     ),

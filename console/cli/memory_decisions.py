@@ -99,6 +99,8 @@ def _print(view: ProposalView, context: Context) -> None:
         case ProposalKind.APPROVE:
             for record in view.keep:
                 out.line(f"  let in {record.id} (from {record.origin.value}): {words_of(record)}")
+                if record.source_ref:
+                    out.line(f"  source {record.source_ref}")
         case _:
             _print_pairs(view, context)
 

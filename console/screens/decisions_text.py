@@ -25,7 +25,7 @@ from console.widgets.textpane import EMPTY, Flow, TextLine
 from console.widgets.tone import Cell, Tone
 from console.word_diff import Piece, compare
 from memory.api import ProposalView
-from memory.model import ProposalKind, ProposalState, Record
+from memory.model import Origin, ProposalKind, ProposalState, Record
 
 _UNDOABLE = (ProposalState.APPLIED, ProposalState.REJECTED, ProposalState.KEPT_BOTH)
 
@@ -35,6 +35,16 @@ def can_undo(view: ProposalView) -> bool:
     one = view.proposal
     ran = one.kind is ProposalKind.RUN and one.state is ProposalState.APPLIED
     return one.state in _UNDOABLE and not ran
+
+
+def is_proposed(view: ProposalView) -> bool:
+    """An agent proposed to remember it (``stm_memory_propose``), rather than that it came from elsewhere."""
+    records = view.keep
+    return (
+        view.proposal.kind is ProposalKind.APPROVE
+        and bool(records)
+        and all(one.origin is Origin.AGENT for one in records)
+    )
 
 
 def records_of(view: ProposalView) -> tuple[Record, ...]:
@@ -59,7 +69,7 @@ def impact(view: ProposalView) -> str:
     if kind is ProposalKind.RUN:
         return fmt.plural(len(view.proposal.replace), "record")
     if kind is ProposalKind.APPROVE:
-        return "kept back"
+        return "proposed" if is_proposed(view) else "kept back"
     uses = max((one.use_count for one in view.replace), default=0)
     words = f"used {fmt.count(uses)}\u00d7" if uses else "unused"
     return f"{len(records_of(view))} records" if kind is ProposalKind.DUPLICATE else words
@@ -106,6 +116,8 @@ def haystack(view: ProposalView) -> str:
 
 def title(view: ProposalView) -> str:
     """What the detail is headed with."""
+    if is_proposed(view):
+        return "an agent proposes to remember this"
     return {
         ProposalKind.SUPERSEDE: "one record would replace another",
         ProposalKind.DUPLICATE: f"{len(records_of(view))} records say the same",
@@ -153,7 +165,8 @@ def proposal_lines(view: ProposalView, keep: str, now: float, tz: tzinfo) -> lis
     if one.agent_verdict:
         lines.append(_labelled("agent", f"says: {safe_line(one.agent_verdict, 60)}"))
     by = "the memory itself" if one.proposer == "engine" else safe_line(one.proposer, 60)
-    asked = _labelled("asked", f"by {by}, {ago(one.created_at, now)}")
+    tool = " with stm_memory_propose" if is_proposed(view) else ""
+    asked = _labelled("asked", f"by {by}{tool}, {ago(one.created_at, now)}")
     for record in go:
         marks = _compared(_shown(record), _shown(stay[0]))[0] if stay else None
         lines += [*_gap(lines), _head(record, "\u2212", "would go", Tone.BAD)]
@@ -161,10 +174,13 @@ def proposal_lines(view: ProposalView, keep: str, now: float, tz: tzinfo) -> lis
         lines += _words(record, marks, ("[-", "-]"), Tone.BAD)
     for record in stay:
         marks = _compared(_shown(go[0]), _shown(record))[1] if len(go) == 1 else None
-        name = "kept back" if one.kind is ProposalKind.APPROVE else "stays"
+        name = impact(view) if one.kind is ProposalKind.APPROVE else "stays"
         lines += [*_gap(lines), _head(record, "+", name, Tone.GOOD)]
         lines += flag_lines(record)
         lines += _words(record, marks, ("{+", "+}"), Tone.GOOD)
+    if is_proposed(view):
+        sources = [record.source_ref for record in stay if record.source_ref]
+        lines += [*([EMPTY] if sources else []), *(_labelled("source", ref) for ref in sources)]
     lines.append(EMPTY)
     if one.state is ProposalState.OPEN:
         lines.append(_labelled("effect", effect(view, keep, tz)))

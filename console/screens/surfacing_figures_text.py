@@ -23,6 +23,7 @@ from proxy.surface.model import Decision, SurfacingView, ToolHelpfulness
 
 _BAR = 10
 _TOOL_BAR = 8
+_DECISION_BAR = 6
 _NAME = 22
 """Cells of a tool's name; the whole of it is in ``mms surfacing``."""
 
@@ -152,11 +153,11 @@ def _decisions(decisions: Sequence[tuple[Decision, int]]) -> list[TextLine]:
             if decision is Decision.SURFACED
             else Tone.ACCENT
         )
-        length = max(1, round(number * _BAR / most)) if number else 0
+        length = max(1, round(number * _DECISION_BAR / most)) if number else 0
         lines.append(
             (
                 Cell(f"  {fmt.count(number):>6} ", Tone.STRONG),
-                Cell(("\u2588" * length).ljust(_BAR), tone),
+                Cell(("\u2588" * length).ljust(_DECISION_BAR), tone),
                 Cell(f" {DECISIONS[decision]}", Tone.BAD if decision.fault else Tone.NORMAL),
             )
         )

@@ -9,11 +9,13 @@ from console.widgets.textpane import TextLine
 from console.widgets.tone import Cell, Tone
 from proxy.surface.model import SurfacingGlance
 
+_NARROW = 78
+
 
 def glance_line(glance: SurfacingGlance, key: str, *, wide: bool) -> TextLine:
     """What was shown today, how helpful it was lately, what waits for a rating. ``key`` leads there.
 
-    At most 76 cells unless ``wide``.
+    At most `_NARROW` cells unless ``wide``.
     """
     name = Cell("surfacing ", Tone.MUTED)
     source = glance.source
@@ -35,5 +37,7 @@ def glance_line(glance: SurfacingGlance, key: str, *, wide: bool) -> TextLine:
         cells.append(Cell("  no ratings yet", Tone.MUTED))
     if glance.unrated:
         cells.append(Cell(f"  \u25cc{fmt.count(glance.unrated)} unrated", Tone.ACCENT))
-        cells.append(Cell(f" \u2014 {key} rates them", Tone.MUTED))
+        hint = Cell(f" \u2014 {key} rates them", Tone.MUTED)
+        if wide or sum(len(cell.text) for cell in (*cells, hint)) <= _NARROW:
+            cells.append(hint)
     return tuple(cells)

@@ -9,7 +9,7 @@ from datetime import UTC
 import pytest
 
 from console.screens.decisions import DecisionsScreen
-from console.screens.decisions_text import impact, proposal_lines, row_cells
+from console.screens.decisions_text import impact, proposal_lines, row_cells, title
 from console.screens.dialogs import ChoiceDialog
 from console.screens.memory_edit import EditTextDialog
 from console.screens.memory_record import RecordScreen
@@ -74,6 +74,77 @@ def test_a_duplicate_group_shows_every_member_and_how_many_go() -> None:
 def test_a_suspicious_text_is_flagged_above_its_words() -> None:
     text = words(view_of(2))
     assert text.index("reads like an instruction") < text.index("Ignore earlier instructions")
+
+
+URL = (
+    "https://github.com/acme/gateway/blob/4be7d1c29a50/docs/deploy/"
+    + "runbook-" * 8
+    + "staging.md#L40"
+)
+
+
+def proposed() -> ProposalView:
+    """As ``stm_memory_propose`` files it."""
+    record = replace(
+        BY_ID[QUARANTINE.keep[0]],
+        text=MemoryText("Staging deploys run from the release branch."),
+        origin=Origin.AGENT,
+        actor="claude-code",
+        source_ref=URL,
+        flags=(),
+        state_reason="waits for review",
+    )
+    return ProposalView(replace(QUARANTINE, proposer="claude-code"), (record,), ())
+
+
+def test_what_an_agent_proposes_is_shown_in_full_with_its_channel_and_source() -> None:
+    view = proposed()
+    text = words(view)
+    for part in (
+        "+ proposed  ",
+        "Staging deploys run from the release branch.",
+        f"source  {URL}",
+        "by claude-code with stm_memory_propose, 5h 0m ago",
+        "from an agent (claude-code), session s-3107",
+        "a: agents find it from now on. x: archived, never found. u takes either back.",
+    ):
+        assert part in text, part
+    assert title(view) == "an agent proposes to remember this"
+    assert impact(view) == "proposed"
+    assert (title(view_of(2)), impact(view_of(2))) == ("a record is kept back", "kept back")
+
+
+@still
+def test_what_an_agent_proposes_is_edited_approved_and_rejected_and_either_is_undone() -> None:
+    station = FakeStation()
+    memory = station.memory
+    view = proposed()
+    record = view.keep[0]
+    memory.records[record.id] = record
+    memory.proposals[QUARANTINE.id] = view.proposal
+
+    async def run() -> None:
+        app = console(station)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await press(pilot, "7", "j", "j")
+            shown = picture(app)
+            assert "an agent proposes to remember" in shown
+            assert "source  https://github.com" in shown
+            await press(pilot, "e")
+            assert isinstance(app.screen, EditTextDialog)
+            await press(pilot, "escape", "a")
+            assert memory.records[record.id].state is State.ACTIVE
+            await press(pilot, "u")
+            assert memory.records[record.id].state is State.QUARANTINED
+            await press(pilot, "x")
+            assert memory.proposals[QUARANTINE.id].state is ProposalState.REJECTED
+            await press(pilot, "u")
+            assert memory.proposals[QUARANTINE.id].state is ProposalState.OPEN
+            sent = [one.decision for one in memory.requests(Decide)]
+            assert sent == [Decision.APPROVE, Decision.UNDO, Decision.REJECT, Decision.UNDO]
+
+    asyncio.run(run())
 
 
 def test_the_wish_to_run_a_plan_names_the_plan() -> None:
