@@ -38,6 +38,7 @@ from proxy.jobs import (
     ReduceJob,
 )
 from proxy.loose_json import compact
+from proxy.stage_clock import StageClock
 
 FEW_TEXTS = 8
 """Texts that are measured one by one; more are measured faster together."""
@@ -68,6 +69,7 @@ class AnswerDraft:
     answer: ParsedAnswer
     before: AnswerSizes
     gauge: Gauge
+    clock: StageClock = field(default_factory=StageClock)
     texts: dict[int, str] = field(default_factory=dict[int, str])
     structured: str | None = None
     added: list[str] = field(default_factory=list[str])
@@ -191,7 +193,8 @@ class AnswerDraft:
         """CLEAN first, with a handle of its own, so that section ids fit what the reader sees."""
         if task.content in JSON_TYPES or task.is_error:
             return None
-        text = cleaned(task)
+        with self.clock.cleaning():
+            text = cleaned(task)
         if text is None:
             return None
         notice = cleaning_notice(task.key)

@@ -114,6 +114,12 @@ class ShapedAnswer:
     surfacing_id: str = ""
     """Of memories shown with it."""
     surfaced_tokens: int = 0
+    before_tokens: int = 0
+    """Of the upstream's answer; 0: nobody counted."""
+    sent_tokens: int = 0
+    """Of ``body``, without memories."""
+    clean_ms: float = 0.0
+    compress_ms: float = 0.0
 
 
 @dataclass(slots=True)
@@ -206,7 +212,16 @@ class Answers:
         if request.rules.strategy is Compression.PROGRESSIVE and fault and not outcome.body:
             self.progressive_failures += 1
         if not outcome.body:
-            return ShapedAnswer(request.body, fault=fault, query=query, measured=outcome.after)
+            return ShapedAnswer(
+                request.body,
+                fault=fault,
+                query=query,
+                measured=outcome.after,
+                before_tokens=outcome.before_tokens,
+                sent_tokens=outcome.sent_tokens,
+                clean_ms=outcome.clean_ms,
+                compress_ms=outcome.compress_ms,
+            )
         if request.session in self._sessions:  # the host may have left meanwhile
             self.held_store.pin(request.session, outcome.key)
             self._remember(request, outcome.key)
@@ -230,6 +245,10 @@ class Answers:
             query,
             outcome.after,
             outcome.before,
+            before_tokens=outcome.before_tokens,
+            sent_tokens=outcome.sent_tokens,
+            clean_ms=outcome.clean_ms,
+            compress_ms=outcome.compress_ms,
         )
 
     # our own tools

@@ -65,6 +65,10 @@ class Reduced(msgspec.Struct, frozen=True, tag="reduced"):
     """The original, measured for the record: here its texts are counted already."""
     after: Measured | None = None
     """What goes out, measured likewise."""
+    clean_ms: float = 0.0
+    """How long CLEAN took; 0: it had nothing to do."""
+    compress_ms: float = 0.0
+    """How long COMPRESS took, without CLEAN; 0: the answer was within its budget."""
 
 
 class ReadJob(msgspec.Struct, frozen=True, tag="read"):

@@ -8,6 +8,7 @@ once more, so that the budget holds for any payload. Runs in the worker process.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 import msgspec
 
@@ -41,6 +42,7 @@ from proxy.jobs import (
 )
 from proxy.measure import Measured, utf8_length
 from proxy.model import Sizes
+from proxy.stage_clock import StageClock
 from proxy.what_if import compare
 
 
@@ -48,7 +50,11 @@ def run(job: Job, gauge: Gauge) -> Outcome:
     """Do one job. ``gauge`` counts tokens."""
     match job:
         case ReduceJob():
-            return _measured(*_reduce(job, gauge), gauge)
+            clock = StageClock()
+            reduced = _measured(*_reduce(job, gauge, clock), gauge)
+            return msgspec.structs.replace(
+                reduced, clean_ms=clock.clean_ms, compress_ms=clock.compress_ms
+            )
         case ReadJob():
             text = _text_at(job.body, job.pointer)
             unit = _gauge(job.unit, gauge)
@@ -63,11 +69,11 @@ def run(job: Job, gauge: Gauge) -> Outcome:
 
 def reduce_answer(job: ReduceJob, gauge: Gauge) -> Reduced:
     """The result within its budget, or word that it may stay as it is."""
-    return _reduce(job, gauge)[0]
+    return _reduce(job, gauge, StageClock())[0]
 
 
 def _reduce(
-    job: ReduceJob, gauge: Gauge
+    job: ReduceJob, gauge: Gauge, clock: StageClock
 ) -> tuple[Reduced, ParsedAnswer | None, ParsedAnswer | None]:
     """What becomes of a result; the result as it was read, and as it goes out when it is another."""
     try:
@@ -78,20 +84,22 @@ def _reduce(
     before = sizes_of(answer, unit)
     tokens = sum(before.all) if job.unit == "tokens" else sum(sizes_of(answer, gauge).all)
     if sum(before.all) <= job.budget:
-        cleaned_only = _cleaned_only(job, answer, tokens, gauge)
+        with clock.cleaning() if job.clean else nullcontext():
+            cleaned_only = _cleaned_only(job, answer, tokens, gauge)
         after = parse_answer(cleaned_only.body) if cleaned_only.body else answer
         return cleaned_only, answer, after
-    draft = AnswerDraft(job, answer, before, unit)
-    if not draft.difference():
-        draft.shares()
-    body = draft.body()
-    after = parse_answer(body)
-    sent = sum(sizes_of(after, unit).all)
-    if sent > job.budget:
-        draft.last_resort()
+    draft = AnswerDraft(job, answer, before, unit, clock)
+    with clock.compressing():
+        if not draft.difference():
+            draft.shares()
         body = draft.body()
         after = parse_answer(body)
         sent = sum(sizes_of(after, unit).all)
+        if sent > job.budget:
+            draft.last_resort()
+            body = draft.body()
+            after = parse_answer(body)
+            sent = sum(sizes_of(after, unit).all)
     reduced = Reduced(
         body,
         draft.strategy.value,

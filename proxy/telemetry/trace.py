@@ -63,7 +63,7 @@ class Attribute(Enum):
 
 
 COMPRESSION_FAULT = "compression_fault"
-"""The worker failed; a plain cut went out."""
+"""A strategy or the worker failed; a simpler cut went out."""
 
 Attributes = Mapping[Attribute, str | int | float]
 
@@ -164,7 +164,7 @@ class CallFacts:
     clean_ms: float = 0.0
     compress_ms: float = 0.0
     faulty: bool = False
-    """The worker failed."""
+    """A strategy or the worker failed, and a simpler cut went out."""
     cache: str = ""
     decision: Decision | None = None
     surfaced_tokens: int = 0
