@@ -59,6 +59,11 @@ class EmbeddedSource:
         """By what it searches; empty before the first search."""
         return self._detail
 
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was ever stored in any space."""
+        return not self._any_memory()
+
     async def search(self, query: SourceQuery) -> SourceAnswer:
         """Active memories of the caller's space. Raises `SourceUnavailable` or `SourceFailed`.
 

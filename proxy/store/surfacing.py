@@ -60,6 +60,10 @@ MOST_ADJUSTMENTS = 200
 """Of one tool, for the tuner."""
 
 
+OPPORTUNITIES_AT_ONCE = 200
+"""Fewer wait for the next event, read or half minute."""
+
+
 def _as_it_is(text: str) -> str:
     return text
 
@@ -116,7 +120,9 @@ class SurfacingStore:
         """Keep an opportunity. Returns at once."""
         with self._lock:
             self._opportunities.append(opportunity)
-        self._thread.wake()
+            many = len(self._opportunities) >= OPPORTUNITIES_AT_ONCE
+        if many:  # every call leaves one: a thread that wakes up for each would slow calls down
+            self._thread.wake()
 
     def read_event(self, surfacing_id: str) -> SurfacingEvent | None:
         """One event with its ratings. Blocking; so is what follows. Raises `StoreUnavailable`."""

@@ -58,6 +58,7 @@ class ExternalSource:
     """
 
     name = "ltm"
+    is_empty = False
 
     def __init__(
         self,

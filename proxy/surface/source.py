@@ -81,6 +81,11 @@ class MemorySource(Protocol):
         """What it is and can do, one line for a person; empty before it was reached."""
         ...
 
+    @property
+    def is_empty(self) -> bool:
+        """It is certain that there is nothing to find. Told at once, by at most a look at a file."""
+        ...
+
     async def search(self, query: SourceQuery) -> SourceAnswer:
         """Find memories. Raises `SourceUnavailable` or `SourceFailed`."""
         ...
@@ -106,6 +111,7 @@ class NoSource:
 
     name = "off"
     detail = ""
+    is_empty = True
 
     async def search(self, query: SourceQuery) -> SourceAnswer:
         """Nothing, and nothing to search."""

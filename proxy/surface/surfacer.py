@@ -54,7 +54,7 @@ MOST_CACHED = 200
 CANDIDATES = 4
 """So many times as many memories are asked for as may be shown: some are seen, some below the threshold."""
 EMPTY_SECONDS = 1.0
-"""An empty source is not asked again for so long: most calls of those who keep no memories end here."""
+"""So long it counts what the source said of being empty: calls of those who keep no memories end here."""
 _log = logging.getLogger("mms.surfacing")
 
 
@@ -117,7 +117,8 @@ class Surfacer:
         self._sessions: dict[int, _Session] = {}
         self._found: OrderedDict[tuple[str, str, str], tuple[float, SourceAnswer]] = OrderedDict()
         self._abandoned = 0
-        self._empty_until = 0.0
+        self._empty = False
+        self._empty_known_until = 0.0
         self._long: dict[tuple[str, str], bool] = {}
         self._trouble = SourceTrouble()
         self.thresholds: dict[tuple[str, str], Adjustment] = {}
@@ -145,9 +146,8 @@ class Surfacer:
             self._passed(call, call.rules.gate, QueryLevel.NONE, 0)
             return None
         chance = Chance(call)
-        if self._monotonic() >= self._empty_until and (
-            call.context_query or self._long.get((call.upstream, call.tool))
-        ):
+        early = call.context_query or self._long.get((call.upstream, call.tool))
+        if early and not self._nothing_there():
             self._look(chance)
         return chance
 
@@ -164,7 +164,7 @@ class Surfacer:
             return False
         if not long_enough and not call.context_query:
             self._decide(chance, Decision.TOO_SHORT, size)
-        elif chance.looking is None and self._monotonic() < self._empty_until:
+        elif chance.looking is None and self._nothing_there():
             self._decide(chance, Decision.NO_MEMORIES, size)
         elif chance.looking is None:
             self._look(chance)  # beside the pipeline, which may have work to do first
@@ -225,6 +225,7 @@ class Surfacer:
         """Another source, or other settings of it: what was learnt of the old one is void."""
         self._found.clear()
         self._trouble = SourceTrouble()
+        self._empty_known_until = 0.0
 
     def status(self) -> SourceStatus:
         """The source, for a person."""
@@ -349,6 +350,13 @@ class Surfacer:
             return unchanged
         return Placed(placed, rendered.tokens, surfacing_id)
 
+    def _nothing_there(self) -> bool:
+        now = self._monotonic()
+        if now >= self._empty_known_until:
+            self._empty = self._source().is_empty
+            self._empty_known_until = now + EMPTY_SECONDS
+        return self._empty
+
     def _look(self, chance: Chance) -> asyncio.Task[Looked] | None:
         """Start the search, unless a gate is closed."""
         call, settings = chance.call, self._settings()
@@ -406,8 +414,6 @@ class Surfacer:
                 self._trouble.probing = False
         self._trouble.breaker = self._trouble.breaker.succeeded()
         self._trouble.problem = ""
-        if answer.empty:
-            self._empty_until = self._monotonic() + EMPTY_SECONDS
         if answer.hints:
             self._trouble.hint_events += 1
             self._trouble.last_hints = answer.hints

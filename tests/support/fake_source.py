@@ -39,6 +39,11 @@ class FakeSource:
     """Searches that nobody waited for to their end."""
     closed: bool = False
 
+    @property
+    def is_empty(self) -> bool:
+        """There are no memories."""
+        return not self.memories
+
     async def search(self, query: SourceQuery) -> SourceAnswer:
         """The memories with words in common, those with most first."""
         self.queries.append(query)
