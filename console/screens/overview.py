@@ -74,17 +74,13 @@ class MemoryCard(TextPane):
         self.post_message(self.Opened())
 
 
-class SurfacingLine(TextPane):
-    """The line that leads to Surfacing, by Enter or a click."""
+class SurfacingLine(TextPane, can_focus=False):
+    """The line that leads to Surfacing by a click; it names the key that does the same."""
 
     class Opened(Message):
         """A person wants to see more."""
 
     def on_click(self) -> None:
-        self.action_open_row()
-
-    def action_open_row(self) -> None:
-        """Tell the screen."""
         self.post_message(self.Opened())
 
 
