@@ -34,6 +34,8 @@ def set_keys_with_backup(
     def keep(old: bytes, new: str) -> None:
         nonlocal backup
         backup = file.with_name(f"{file.name}.{at:%Y%m%dT%H%M%S}-{_digest(new)}.bak")
+        if backup.is_file() and backup.read_bytes() == old:
+            return  # the same change once more within a second
         handle = os.open(backup, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(handle, "wb") as stream:  # noqa: PTH123  # a descriptor, not a path
             stream.write(old)

@@ -95,6 +95,7 @@ def test_it_asks_applies_with_a_backup_and_puts_back_only_what_nobody_edited_sin
     ran = advised.run("tune", "--undo", str(backup))
     assert "is already as in the backup" in ran.err
 
+    # Within a second or not: the same change again needs the same backup.
     applied = advised.run("tune", "--apply", "--yes", "--json").json["applied"]
     assert applied["settings"] == {ADVICE.key: "6000"}
     assert applied["undo"] == f"mms tune --undo {applied['backup']}"
