@@ -48,7 +48,7 @@ from proxy.processes import become_subreaper
 from proxy.query import Query
 from proxy.recorder import Recorder
 from proxy.redact import Redactor
-from proxy.router import Router, RouterSurfacing
+from proxy.router import Router
 from proxy.session import HostSession, Outlet, Peer
 from proxy.station_tools import StationTools
 from proxy.store.catalogues import CatalogueStore
@@ -58,6 +58,9 @@ from proxy.summary import summarize
 from proxy.surface.assembly import AssemblyParts, SurfacingAssembly
 from proxy.surface.service import SurfacingService
 from proxy.surface.source import MemorySource, NoSource
+from proxy.telemetry.tracing import Tracing
+from proxy.tool_calls import RouterSurfacing
+from proxy.tool_health import NEVER, follow_failures
 from proxy.upstream import Upstream
 from proxy.views import problem_view, transport_of, upstream_view
 from proxy.worker.client import Worker
@@ -67,6 +70,8 @@ PREWARM_SECONDS = 0.3
 """The worker loads after what hosts wait for at the start; a long answer before that starts it, too."""
 SWITCH_SECONDS = 0.0005
 """How soon the recorder's and the screen's threads give way to a call; Python's default of 5 ms shows."""
+TRACING_SECONDS = 2.0
+"""How long the end of the station may be held up by traces that are not sent yet."""
 _log = logging.getLogger("mms.engine")
 
 
@@ -132,6 +137,7 @@ class Engine:
         self.feedback = FeedbackStore(
             self.paths.feedback_database, redact=lambda text: self.redactor.redact(text)
         )
+        self.tracing = Tracing(self.store.current.tracing, parts.environ, parts.version)
         self.router = Router(
             self._proxy_settings,
             self.recorder,
@@ -140,6 +146,7 @@ class Engine:
             RouterSurfacing(
                 self.surface.surfacer, self.surface.settings, self.callers, self.surface.selection
             ),
+            self.tracing,
         )
         self.surfacing: SurfacingService = self.surface.desk
         self.service = parts.service(self)
@@ -153,6 +160,7 @@ class Engine:
                 HostToolsTogether(self._station_tools(), parts.host_tools),
                 self._proxy_settings,
                 self.callers,
+                self.tracing,
             )
         )
         self.backchannel = Backchannel(self.router)
@@ -178,6 +186,7 @@ class Engine:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._operators: set[asyncio.Task[None]] = set()
         self._http: asyncio.Task[None] | None = None
+        self._failures: asyncio.Task[None] | None = None
         self._reloading = asyncio.Lock()
 
     # life
@@ -196,6 +205,7 @@ class Engine:
             self.answers.held_store.start()
             self.feedback.start()
             self.surface.start_stores()
+            self.tracing.start()
             try:
                 async with self.parts.beside():
                     await self._serve()
@@ -205,6 +215,7 @@ class Engine:
                 await asyncio.to_thread(self.answers.held_store.stop, 5.0)
                 await asyncio.to_thread(self.feedback.stop, 5.0)
                 await asyncio.to_thread(self.surface.stop_stores, 5.0)
+                await asyncio.to_thread(self.tracing.stop, TRACING_SECONDS)
                 await asyncio.to_thread(self.recorder.stop, 5.0)
 
     async def _serve(self) -> None:
@@ -226,6 +237,7 @@ class Engine:
             if self.parts.watch is not None:
                 helpers.append(group.create_task(self._follow_settings(self.parts.watch())))
             self._restart_http()
+            self._watch_failures()
             self.ready.set()
             asyncio.get_running_loop().call_later(PREWARM_SECONDS, self.worker.prewarm)
             try:
@@ -235,8 +247,7 @@ class Engine:
                 self.feed.publish(StationStopping(self._stop_reason or "the station stops"))
                 self.front.end_sessions()
                 self.fleet.stop()
-                if self._http is not None:
-                    helpers.append(self._http)
+                helpers += [task for task in (self._http, self._failures) if task is not None]
                 for task in helpers:
                     task.cancel()
                 await asyncio.sleep(0)  # operators get their last event
@@ -275,9 +286,12 @@ class Engine:
         self.recorder.apply_history(applied.new.proxy.history)
         self.answers.applied()
         self.surface.applied(applied.old, applied.new)
+        if applied.old.tracing != applied.new.tracing:
+            self.tracing.applied(applied.new.tracing)
         self.fleet.apply(applied.changes, applied.new)
         if applied.old.proxy.http != applied.new.proxy.http:
             self._restart_http()
+        self._watch_failures()
         self.feed.publish(
             SettingsApplied(time.time(), applied.changes.sentences(), applied.changes.needs_restart)
         )
@@ -321,6 +335,18 @@ class Engine:
             from proxy.http_endpoint import serve_http
 
             self._http = self._group.create_task(serve_http(self, settings))
+
+    def _watch_failures(self) -> None:
+        """Find tools whose calls fail, while the settings want them to be withheld."""
+        assert self._group is not None
+        wanted = self._proxy_settings().max_error_share < NEVER
+        if wanted and self._failures is None:
+            self._failures = self._group.create_task(
+                follow_failures(self.paths.calls_database, self.router.note_failures)
+            )
+        elif not wanted and self._failures is not None:
+            self._failures.cancel()
+            self._failures = None
 
     def _open_operator(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert self._group is not None

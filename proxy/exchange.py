@@ -84,6 +84,8 @@ class Exchange:
     progressed: Callable[[wire.Members], None] | None = None
     id: bytes = b""
     """The id it has at the upstream, once sent."""
+    on_sent: Callable[[], None] | None = None
+    """Told whenever it is sent, if somebody wants to know."""
     rounds: int = 0
     """How often the upstream has asked back (stateless era)."""
 
@@ -267,4 +269,6 @@ class Traffic:
         params = self._dialect.outgoing(params)
         self.under_way[exchange.id] = exchange
         text = None if params is None else wire.Raw(wire.encode(params))
+        if exchange.on_sent is not None:
+            exchange.on_sent()
         self._send(wire.request(id, exchange.method, text))

@@ -10,6 +10,7 @@ from proxy.answer_rules import AnswerRules
 from proxy.exchange import Exchange, Failure, FailureKind
 from proxy.session import HostSession
 from proxy.surface.chance import Chance
+from proxy.telemetry.trace import CallMoments
 from proxy.tool_traits import NO_TRAITS, ToolTraits
 from proxy.upstream import Upstream
 
@@ -47,6 +48,8 @@ class HostCall:
     """In the log of tool selections; ``None``: this call is not logged."""
     chance: Chance | None = None
     """To have memories shown with its answer; ``None``: there is none."""
+    moments: CallMoments | None = None
+    """For its trace; ``None``: it is not traced."""
 
 
 def failure_text(upstream: Upstream, failure: Failure) -> str:

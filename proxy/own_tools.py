@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from config.schema import ProxySettings
@@ -52,6 +53,17 @@ class FeedbackSink(Protocol):
         ...
 
 
+class TraceBook(Protocol):
+    """The traces of recent calls."""
+
+    enabled: bool
+    """Calls are traced now."""
+
+    def latest(self, session: int, server: str, tool: str, /) -> str:
+        """The trace id of the latest call of a tool; empty when there is none."""
+        ...
+
+
 class OwnTools:
     """Answers calls to our own tools and to those of ``host_tools``, each in a task of the engine's group."""
 
@@ -64,6 +76,7 @@ class OwnTools:
         host_tools: HostTools,
         settings: Callable[[], ProxySettings],
         callers: Callers,
+        traces: TraceBook | None = None,
     ) -> None:
         """``upstream_tools``: the tools that hosts are offered now, by upstream."""
         self._answers = answers
@@ -73,6 +86,7 @@ class OwnTools:
         self._host_tools = host_tools
         self._settings = settings
         self._callers = callers
+        self._traces = traces
 
     def definitions(self) -> tuple[bytes, ...]:
         """What hosts are offered, in the order of the list."""
@@ -161,9 +175,9 @@ class OwnTools:
             if isinstance(chosen, str):
                 return FetchedText(chosen, is_error=True)
             return await self._answers.select(session.id, chosen.key, chosen.sections)
-        return self._take_feedback(arguments)
+        return self._take_feedback(session, arguments)
 
-    def _take_feedback(self, arguments: bytes) -> FetchedText:
+    def _take_feedback(self, session: HostSession, arguments: bytes) -> FetchedText:
         feedback = parse_compression_feedback(arguments)
         if isinstance(feedback, str):
             return FetchedText(feedback, is_error=True)
@@ -180,9 +194,14 @@ class OwnTools:
                 f"without the prefix. Its tools are: {known}.",
                 is_error=True,
             )
+        said = feedback.kind.value
+        if not feedback.trace_id and self._traces is not None and self._traces.enabled:
+            trace_id = self._traces.latest(session.id, feedback.server, feedback.tool)
+            feedback = replace(feedback, trace_id=trace_id)
+            said += "" if trace_id else ", trace_id unresolved"
         self._feedback.report(feedback, time.time())
         return FetchedText(
-            f"Recorded ({feedback.kind.value}). This does not bring the text back: "
+            f"Recorded ({said}). This does not bring the text back: "
             f"use {SELECT_CHUNKS} or {READ_MORE} with the key of the answer."
         )
 

@@ -273,6 +273,7 @@ class EngineService:
             engine.answers.held_store.problem,
             engine.feedback.problem,
             engine.http_problem,
+            engine.tracing.problem,
             *engine.surface.problems(),
         )
 

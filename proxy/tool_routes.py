@@ -33,6 +33,8 @@ class ToolRoute:
     shares: bool
     """Its answers may be kept, and identical calls may share one."""
     surfacing: ToolSurfacing
+    offered: str
+    """The tool once more if its upstream lists it; empty for a name that a host made up."""
 
 
 class ToolRoutes:
@@ -75,7 +77,8 @@ class ToolRoutes:
         traits = self.traits_of(upstream, tool)
         shares = AnswerCache.eligible(rules.cache_policy, traits.annotations)
         surfacing = surfacing_of(self._surfacing(), upstream.settings, tool, traits)
-        return ToolRoute(upstream, tool, wire.raw(tool), rules, traits, shares, surfacing)
+        offered = tool if tool in self._traits[upstream.name] else ""
+        return ToolRoute(upstream, tool, wire.raw(tool), rules, traits, shares, surfacing, offered)
 
     def traits_of(self, upstream: Upstream, tool: str) -> ToolTraits:
         """From what the upstream itself listed last; none before it did."""

@@ -47,3 +47,5 @@ class Chance:
     search: SurfacingSearch = _NO_SEARCH
     looking: asyncio.Task[Looked] | None = None
     decided: bool = False
+    decision: Decision | None = None
+    """What became of it, once decided."""

@@ -484,6 +484,7 @@ class Surfacer:
         if chance.decided:
             return
         chance.decided = True
+        chance.decision = decision
         looking = chance.looking
         if looking is not None and not looking.done() and decision is not Decision.TIMEOUT:
             looking.cancel()

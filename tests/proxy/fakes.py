@@ -27,11 +27,13 @@ from proxy.model import Transport, UpstreamState, UpstreamView
 from proxy.own_tools import OwnTools
 from proxy.pipeline import run
 from proxy.recorder import CallObservation
-from proxy.router import Router, RouterSurfacing
+from proxy.router import Router
 from proxy.session import Peer
 from proxy.store.catalogues import RememberedCatalogue
 from proxy.store.held import HeldStore
 from proxy.summary import SummaryFailed
+from proxy.telemetry.tracing import Tracing
+from proxy.tool_calls import RouterSurfacing
 from proxy.upstream import Upstream
 
 Handler = Callable[[dict[str, Any]], Any]
@@ -279,7 +281,12 @@ class FakeRelay:
     """
 
     def __init__(
-        self, held: Path | None = None, *, surfacing: RouterSurfacing | None = None, **settings: Any
+        self,
+        held: Path | None = None,
+        *,
+        surfacing: RouterSurfacing | None = None,
+        tracing: Tracing | None = None,
+        **settings: Any,
     ) -> None:
         self.proxy = ProxySettings(**settings)
         self.settings = Settings(proxy=self.proxy)
@@ -289,7 +296,7 @@ class FakeRelay:
         self.host_tools: HostTools = NoHostTools()
         self.answers = None if held is None else self._answers(held)
         self.router = Router(
-            lambda: self.proxy, self.recorder, lambda text: False, self.answers, surfacing
+            lambda: self.proxy, self.recorder, lambda text: False, self.answers, surfacing, tracing
         )
         if self.answers is not None:
             self.router.offer_own_tools(
@@ -301,6 +308,7 @@ class FakeRelay:
                     self.host_tools,
                     lambda: self.proxy,
                     Callers(),
+                    tracing,
                 )
             )
         self.backchannel = Backchannel(self.router)

@@ -91,7 +91,8 @@ async def test_a_tool_listed_anew_with_other_hints_is_treated_by_those(tmp_path:
         upstream = await relay.state("up", UpstreamState.READY)
         host = relay.host()
         await host.ask("tools/list")
-        cache = relay.router._shared.cache  # pyright: ignore[reportPrivateUsage]
+        assert relay.answers is not None
+        cache = relay.answers.cache
         await host.call("up__t")
         assert cache.generation("up") == 0  # it only reads
 

@@ -15,13 +15,13 @@ import pytest
 from config.schema import SurfacingSettings
 from proxy.callers import Callers
 from proxy.model import Outcome
-from proxy.router import RouterSurfacing
 from proxy.store.surfacing import SurfacingStore
 from proxy.surface.model import Arm, Decision, Rater, Rating, SurfacingEvent
 from proxy.surface.rating import Ratings
 from proxy.surface.rules import ToolSurfacing
 from proxy.surface.source import SourceUnavailable
 from proxy.surface.surfacer import Surfacer
+from proxy.tool_calls import RouterSurfacing
 from tests.proxy.fakes import FakeHost, FakeRelay, FakeServer, running, upstream_settings
 from tests.support.fake_source import FakeSource, memories
 
