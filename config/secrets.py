@@ -50,6 +50,8 @@ def shown_value(path: KeyPath, key: Key, value: Any) -> str:
         if isinstance(value, Mapping):
             return toml_value(dict.fromkeys(value, SECRET_MARK))  # pyright: ignore[reportUnknownArgumentType]  # the checked entries
         return toml_value(SECRET_MARK) if value else toml_value(value)
+    if path == ("tracing", "endpoint") and isinstance(value, str):
+        return toml_value(shown_url(value))
     if path[:1] == ("upstreams",):
         if key.name == "url" and isinstance(value, str):
             return toml_value(shown_url(value))
@@ -93,12 +95,18 @@ def known_secrets(
 ) -> frozenset[str]:
     """Texts of at least `SHORTEST_SECRET` characters that must not appear anywhere.
 
-    Values of upstreams' variables and headers, the part behind ``Bearer``, passwords and query
+    Values of upstreams' and the external memory's variables, of headers, the part behind ``Bearer``, passwords and query
     values of addresses, token-like arguments, and the values of ``variables`` (those that the
     settings refer to) as far as their name or value suggests a secret. Paths, plain numbers and
     headers like ``Accept`` are left out: redacting those would hide half of every log.
     """
     found: set[str] = set()
+    for name, value in settings.tracing.headers.items():
+        if name.lower() not in _HARMLESS_HEADERS:
+            found.update(_parts(value))
+    found.update(_in_url(settings.tracing.endpoint))
+    for value in settings.surfacing.ltm.env.values():
+        found.update(_parts(value))
     for upstream in settings.upstreams.values():
         for value in upstream.env.values():
             found.update(_parts(value))

@@ -94,6 +94,11 @@ def test_what_must_not_appear_anywhere_is_known(load: Load) -> None:
         [upstreams.b]
         url = "https://user-info@h/mcp?key=query-value"
         headers = { Authorization = "Bearer ${MY_TOKEN}", Accept = "application/json" }
+        [surfacing.ltm]
+        env = { LTM_KEY = "canary-ltm" }
+        [tracing]
+        endpoint = "https://h/v1/traces?key=trace-query"
+        headers = { Authorization = "Basic trace-login" }
         """,
         environ,
     )
@@ -107,6 +112,10 @@ def test_what_must_not_appear_anywhere_is_known(load: Load) -> None:
         "query-value",
         "from-the-environment",
         "Bearer from-the-environment",
+        "canary-ltm",
+        "trace-query",
+        "Basic trace-login",
+        "trace-login",
     }
     for harmless in ("/usr/lib/x", "abc", "application/json", "/home/somebody", "not-used-by-mms"):
         assert harmless not in known
