@@ -38,7 +38,8 @@ check: setup-check
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m "not npm" --cov --cov-report=term:skip-covered
+	$(BIN)/python -m slipcover --source console,proxy,memory,config --skip-covered \
+		-m pytest -q -n $(WORKERS) --dist loadgroup -m "not npm"
 
 format: setup-check
 	$(BIN)/ruff check --fix .
