@@ -8,7 +8,9 @@ import asyncio
 from console.cli.context import Context
 from console.cli.context import run as run_async
 from console.cli.errors import ExitCode
+from console.safe import safe_line
 from proxy.model import Snapshot, UpstreamState, UpstreamView
+from proxy.surface.model import SourceStatus
 from proxy.telemetry.model import SelectionView
 
 _WELL = (UpstreamState.READY, UpstreamState.DISABLED)
@@ -39,6 +41,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
                 "attention": snapshot.attention,
                 "settings_problems": snapshot.station.settings_problems,
                 "selection": selection,
+                "surfacing": snapshot.surfacing.source,
             }
         )
         return ExitCode.FAILED if unwell else ExitCode.OK
@@ -89,11 +92,20 @@ def _print(snapshot: Snapshot, selection: SelectionView, context: Context) -> No
         context.out.line("\nTools that hosts are not offered:")
         for line in withheld:
             context.out.line(line)
+    context.out.line(f"\n{_memories(snapshot.surfacing.source)}")
     if selection.enabled or selection.problem:
         context.out.line(f"\n{_telemetry(selection)}")
     if snapshot.station.settings_problems:
         problems = figures.plural(snapshot.station.settings_problems, "problem")
         context.out.line(f"\nThe settings have {problems}; see: mms config validate")
+
+
+def _memories(source: SourceStatus) -> str:
+    """Where the memories come from that are shown with answers, and whether they do."""
+    if source.name == "off":
+        return "Memories with answers: off."
+    text = f"Memories with answers: source {source.name}, breaker {source.state}."
+    return f"{text} {safe_line(source.problem)}" if source.problem else text
 
 
 def _withheld(view: UpstreamView) -> list[str]:

@@ -12,8 +12,11 @@ from console.cli.context import run as run_async
 from console.cli.errors import ExitCode, UsageError
 from console.cli.history import Sums, read_calls, read_savings, read_sums
 from console.cli.savings import print_savings, savings_report
+from console.cli.surfacing import read_either
+from proxy.admin.texts import helpfulness
 from proxy.answer_model import SavingsView
 from proxy.model import CallQuery, CallRecord, Outcome, Totals
+from proxy.surface.model import SurfacingQuery, SurfacingView
 
 RECENT = 10_000
 """Calls that the table by tool looks at."""
@@ -57,6 +60,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     query = CallQuery(limit=RECENT, upstream=arguments.upstream)
     recorded = run_async(_read(context, query, arguments.days))
     sums, records, from_station = recorded.sums, recorded.records, recorded.from_station
+    shown, _ = run_async(read_either(context, SurfacingQuery(limit=0)))
     savings = of_upstream(recorded.savings, arguments.upstream)
     tools = by_tool(records)
     if context.out.as_json:
@@ -69,11 +73,19 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
                 "tools": tools,
                 "tools_over_calls": len(records),
                 "savings": savings_report(savings, arguments.days),
+                "surfacing": {
+                    "answers": shown.events_total,
+                    "tokens": shown.tokens,
+                    "ratings": shown.feedback_total,
+                    "helpfulness": helpfulness(shown) if shown.feedback_total else None,
+                },
             }
         )
         return ExitCode.OK
     _print(sums, tools, len(records), context)
     print_savings(savings, arguments.days, context)
+    if shown.events_total:
+        context.out.line(f"\n{_memories(shown)}")
     return ExitCode.OK
 
 
@@ -136,6 +148,17 @@ def _sum(upstream: str, tool: str, group: Sequence[CallRecord]) -> ToolSums:
 def percentile(ordered: Sequence[float], percent: int) -> float:
     """The nearest-rank percentile of sorted values, at least one of them."""
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
+
+
+def _memories(shown: SurfacingView) -> str:
+    from console import format as figures
+
+    answers = figures.plural(shown.events_total, "answer")
+    text = f"Memories were shown with {answers}, about {figures.count(shown.tokens)} tokens"
+    if shown.feedback_total:
+        rated = figures.plural(shown.feedback_total, "rating")
+        text += f"; {helpfulness(shown):.0%} helpful by {rated}"
+    return f"{text}. More: mms surfacing"
 
 
 def _print(sums: Sums, tools: Sequence[ToolSums], recent: int, context: Context) -> None:

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         since=None if since is None else since / 1_000_000,
         unrated_first=arguments.unrated,
     )
-    view, from_station = run_async(_read(context, query))
+    view, from_station = run_async(read_either(context, query))
     if context.out.as_json:
         import msgspec
 
@@ -65,7 +65,8 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     return ExitCode.OK
 
 
-async def _read(context: Context, query: SurfacingQuery) -> tuple[SurfacingView, bool]:
+async def read_either(context: Context, query: SurfacingQuery) -> tuple[SurfacingView, bool]:
+    """The view, and whether a running station gave it. Raises as `read_view`."""
     async with context.station_if_any() as station:
         return await read_view(context, station, query), station is not None
 

@@ -14,6 +14,7 @@ from tests.console.cli.conftest import Instance
 from tests.support.fake_engine import Engine
 from tests.support.fake_station import FakeStation, make_hostile
 from tests.support.sample_data import CALLS, SNAPSHOT, UPSTREAMS
+from tests.support.sample_surfacing import SURFACING
 
 CONFIG = """\
 [upstreams.notes]
@@ -229,6 +230,13 @@ def test_stats_are_the_same_from_the_store_and_from_the_station(
     assert stored["tools"] == live["tools"]
     assert sum(tool["calls"] for tool in stored["tools"]) == len(CALLS)
     assert "TOKENS OUT" in mms.run("stats").out
+    assert live["surfacing"]["answers"] == SURFACING.events_total
+    assert stored["surfacing"] == {
+        "answers": 0,
+        "tokens": 0,
+        "ratings": 0,
+        "helpfulness": None,
+    }
 
 
 def test_stats_of_one_upstream(mms: Instance, running: Engine) -> None:
