@@ -167,7 +167,9 @@ class Tracing:
     def problem(self) -> str:
         """Why traces are missing, sentences for a person; empty when none are."""
         problem, dropped = self._problem, self.dropped
-        return f"{problem} {dropped:,} traces were dropped." if problem and dropped else problem
+        if not problem or not dropped:
+            return problem
+        return f"{problem} {dropped:,} trace{'s were' if dropped > 1 else ' was'} dropped."
 
     @property
     def dropped(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -68,7 +68,7 @@ def said(span: Span) -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def collecting(path: str = "/v1/traces") -> Iterator[Collector]:
+def collecting(path: str = "/v1/traces") -> Generator[Collector]:
     """A collector that listens."""
     collector = Collector()
 
@@ -86,7 +86,7 @@ def collecting(path: str = "/v1/traces") -> Iterator[Collector]:
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:
             """Nothing is printed."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

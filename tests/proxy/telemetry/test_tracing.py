@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -62,7 +63,7 @@ class FakeExporter:
 
 
 @contextmanager
-def tracing_with(exporter: FakeExporter, **more: Any) -> Iterator[Tracing]:
+def tracing_with(exporter: FakeExporter, **more: Any) -> Generator[Tracing]:
     tracing = Tracing(ON, {}, "1", open_exporter=exporter.open, **more)
     tracing.start()
     try:
@@ -151,16 +152,18 @@ def test_without_an_address_calls_are_not_traced_and_the_person_is_told() -> Non
     assert "set tracing.endpoint" in tracing.problem
 
 
-def test_without_the_extra_the_person_is_told_at_once_and_calls_go_on() -> None:
-    def missing(*_: Any) -> TraceExporter:
-        raise ImportError("No module named 'opentelemetry.exporter.otlp.proto.http'")
-
-    tracing = Tracing(ON, {}, "1", open_exporter=missing)
+def test_without_the_extra_the_person_is_told_at_once_and_calls_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "proxy.telemetry.otlp", raising=False)
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    tracing = Tracing(ON, {}, "1")
     tracing.start()
     try:
         _until(lambda: bool(tracing.problem))
         assert "pip install 'mms-console[tracing]'" in tracing.problem
         assert not tracing.enabled
+        call(tracing)  # one that began before it was known
     finally:
         assert tracing.stop(PATIENCE)
 
@@ -280,7 +283,7 @@ def test_a_collector_that_hangs_holds_up_no_call_and_the_queue_is_bounded() -> N
 
 
 @contextmanager
-def sending_to(collector: Collector, **more: Any) -> Iterator[Tracing]:
+def sending_to(collector: Collector, **more: Any) -> Generator[Tracing]:
     settings = TracingSettings(enabled=True, endpoint=collector.endpoint, **more)
     tracing = Tracing(settings, {}, "1.2.3")
     tracing.start()
