@@ -404,7 +404,7 @@ class Engine:
         )
 
     def _clear_caches(self) -> tuple[int, int]:
-        return self.answers.clear_cache("", ""), self.surface.surfacer.clear_cache()
+        return self.answers.clear_cache("", ""), self.surface.surfacer.lookup.clear()
 
     def _offered_tools(self) -> dict[str, frozenset[str]]:
         """The tools that hosts are offered, by upstream."""

@@ -118,7 +118,7 @@ class SurfacingAssembly:
 
     def problems(self) -> tuple[str, ...]:
         """What is wrong with files and the source, sentences for a person; empty ones where all is well."""
-        source = self.surfacer.status()
+        source = self.surfacer.lookup.status()
         trouble = ""
         if source.problem and source.state != "closed":
             trouble = f"Memories are not shown with answers: {source.problem}."
@@ -130,7 +130,7 @@ class SurfacingAssembly:
         self.external.applied(new.surfacing)
         before, now = old.surfacing, new.surfacing
         if (before.source, before.ltm) != (now.source, now.ltm) or old.memory != new.memory:
-            self.surfacer.source_changed()
+            self.surfacer.lookup.source_changed()
 
     def _changed(self) -> None:
         self.desk.changed()

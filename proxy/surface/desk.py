@@ -78,12 +78,14 @@ class SurfacingDesk:
 
     def glance(self) -> SurfacingGlance:
         """For the overview."""
-        return replace(self._glance, source=self._parts.surfacer.status())
+        return replace(self._glance, source=self._parts.surfacer.lookup.status())
 
     async def view(self, query: SurfacingQuery) -> SurfacingView:
         """Surfacing as a whole."""
         surfacer = self._parts.surfacer
-        figures = StationFigures(surfacer.status(), dict(surfacer.counts), surfacer.sampled_out)
+        figures = StationFigures(
+            surfacer.lookup.status(), dict(surfacer.counts), surfacer.sampled_out
+        )
         configured = configured_by(self._parts.settings())
         return await asyncio.to_thread(
             lambda: surfacing_view(
@@ -136,7 +138,7 @@ class SurfacingDesk:
         self._parts.publish(self._clock())
 
     async def _read_glance(self) -> None:
-        source = self._parts.surfacer.status()
+        source = self._parts.surfacer.lookup.status()
         try:
             self._glance = await asyncio.to_thread(
                 lambda: read_glance(self._parts.store, source=source, now=self._clock())

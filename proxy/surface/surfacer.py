@@ -11,12 +11,11 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from config.schema import SurfacingSettings
-from proxy.breaker import Breaker
 from proxy.host_calls import is_tool_error
 from proxy.host_tools import Caller
 from proxy.surface.chance import Chance, Looked, SurfacedCall
@@ -25,36 +24,22 @@ from proxy.surface.conversation import Conversation
 from proxy.surface.gates import SessionGate
 from proxy.surface.insert import insert
 from proxy.surface.levels import query_for
+from proxy.surface.lookup import Lookup
 from proxy.surface.model import (
     Adjustment,
     Arm,
     Decision,
     Opportunity,
     QueryLevel,
-    SourceStatus,
     SurfacingEvent,
 )
 from proxy.surface.record import SurfacingRecord
 from proxy.surface.render import render
 from proxy.surface.rules import ToolSurfacing, limits_for
-from proxy.surface.source import (
-    MemorySource,
-    SourceAnswer,
-    SourceFailed,
-    SourceQuery,
-    SourceUnavailable,
-)
+from proxy.surface.source import MemorySource, SourceAnswer
 
-LONGEST_SEARCH_SECONDS = 20.0
-"""A search that no answer waits for any more goes on so long: a cold memory gets warm by it."""
-MOST_ABANDONED = 4
-"""Such searches at once; further ones are cancelled."""
-MOST_CACHED = 200
-"""Found answers that are kept to be used again."""
 CANDIDATES = 4
 """So many times as many memories are asked for as may be shown: some are seen, some below the threshold."""
-EMPTY_SECONDS = 1.0
-"""So long it counts what the source said of being empty: calls of those who keep no memories end here."""
 _log = logging.getLogger("mms.surfacing")
 
 
@@ -76,17 +61,6 @@ class _Session:
     conversation: Conversation
     gate: SessionGate
     events: int = 0
-
-
-@dataclass(slots=True)
-class SourceTrouble:
-    """How the source has done lately."""
-
-    breaker: Breaker = field(default_factory=Breaker)
-    problem: str = ""
-    probing: bool = False
-    hint_events: int = 0
-    last_hints: int = 0
 
 
 class Surfacer:
@@ -115,12 +89,8 @@ class Surfacer:
         self._monotonic = monotonic
         self._group: asyncio.TaskGroup | None = None
         self._sessions: dict[int, _Session] = {}
-        self._found: OrderedDict[tuple[str, str, str], tuple[float, SourceAnswer]] = OrderedDict()
-        self._abandoned = 0
-        self._empty = False
-        self._empty_known_until = 0.0
         self._long: dict[tuple[str, str], bool] = {}
-        self._trouble = SourceTrouble()
+        self.lookup = Lookup(settings, source, monotonic=monotonic)
         self.thresholds: dict[tuple[str, str], Adjustment] = {}
         """Steps of the tuner that are in force, by upstream and tool."""
         self.negatives: dict[tuple[str, str], dict[str, int]] = {}
@@ -147,7 +117,7 @@ class Surfacer:
             return None
         chance = Chance(call)
         early = call.context_query or self._long.get((call.upstream, call.tool))
-        if early and not self._nothing_there():
+        if early and not self.lookup.nothing_there:
             self._look(chance)
         return chance
 
@@ -164,7 +134,7 @@ class Surfacer:
             return False
         if not long_enough and not call.context_query:
             self._decide(chance, Decision.TOO_SHORT, size)
-        elif chance.looking is None and self._nothing_there():
+        elif chance.looking is None and self.lookup.nothing_there:
             self._decide(chance, Decision.NO_MEMORIES, size)
         elif chance.looking is None:
             self._look(chance)  # beside the pipeline, which may have work to do first
@@ -215,39 +185,6 @@ class Surfacer:
             return rules.min_score
         return step.after
 
-    def clear_cache(self) -> int:
-        """Forget what was found lately; returns how many searches that were."""
-        count = len(self._found)
-        self._found.clear()
-        return count
-
-    def source_changed(self) -> None:
-        """Another source, or other settings of it: what was learnt of the old one is void."""
-        self._found.clear()
-        self._trouble = SourceTrouble()
-        self._empty_known_until = 0.0
-
-    def status(self) -> SourceStatus:
-        """The source, for a person."""
-        source, trouble = self._source(), self._trouble
-        name = source.name if self._settings().enabled else "off"
-        state, retry = "closed", None
-        if not trouble.breaker.closed:
-            now = self._monotonic()
-            until = trouble.breaker.open_until
-            probing = trouble.breaker.wants_probe(now)
-            state = "half-open" if probing else "open"
-            retry = None if probing or until is None else until - now
-        return SourceStatus(
-            name,
-            state,
-            trouble.problem,
-            retry,
-            source.detail,
-            trouble.hint_events,
-            trouble.last_hints,
-        )
-
     # insides
 
     async def _place(self, chance: Chance, body: bytes, begun: float) -> Placed:
@@ -261,11 +198,8 @@ class Surfacer:
         if chance.decided:  # cancelled meanwhile
             return unchanged
         if not done:
-            self._abandon(looking)
-            self._failed(
-                f"no answer within surfacing.timeout_seconds = {settings.timeout_seconds:g}"
-            )
             self._decide(chance, Decision.TIMEOUT, len(body), waited=waited)
+            self.lookup.abandon(looking)
             return unchanged
         looked = looking.result()
         if looked.answer is None:
@@ -275,9 +209,9 @@ class Surfacer:
         if looked.answer.empty:
             self._decide(chance, Decision.NO_MEMORIES, len(body), waited=waited)
             return unchanged
-        return await self._show(chance, body, looked, looked.answer, begun)
+        return self._show(chance, body, looked, looked.answer, begun)
 
-    async def _show(
+    def _show(
         self, chance: Chance, body: bytes, looked: Looked, answer: SourceAnswer, begun: float
     ) -> Placed:
         unchanged = Placed(body)
@@ -285,9 +219,7 @@ class Surfacer:
         state = self._session(call)
         now = self._clock()
         threshold = self.threshold(call.upstream, call.tool, call.rules)
-        demoted = await self._negatives(call)
-        if chance.decided:
-            return unchanged
+        demoted = self.negatives.get((call.upstream, call.tool), {})
         limits = limits_for(settings, self._consumer_model())
         choice = choose(
             answer.memories,
@@ -350,20 +282,12 @@ class Surfacer:
             return unchanged
         return Placed(placed, rendered.tokens, surfacing_id)
 
-    def _nothing_there(self) -> bool:
-        now = self._monotonic()
-        if now >= self._empty_known_until:
-            self._empty = self._source().is_empty
-            self._empty_known_until = now + EMPTY_SECONDS
-        return self._empty
-
     def _look(self, chance: Chance) -> asyncio.Task[Looked] | None:
         """Start the search, unless a gate is closed."""
         call, settings = chance.call, self._settings()
         state, now = self._session(call), self._clock()
-        refusal = state.gate.spent(
-            settings, state.conversation, now
-        )  # before a query is made of it
+        # Before a query is made of the call, which costs more than all else here.
+        refusal = state.gate.spent(settings, state.conversation, now)
         if refusal is None:
             chance.search = query_for(
                 call.tool, call.upstream, call.rules.template, call.context_query, call.arguments
@@ -377,72 +301,13 @@ class Surfacer:
             self._decide(chance, refusal, 0)
             return None
         assert self._group is not None
-        chance.looking = self._group.create_task(self._find(chance, settings))
+        chance.looking = self._group.create_task(self._find(chance))
         return chance.looking
 
-    async def _find(self, chance: Chance, settings: SurfacingSettings) -> Looked:
-        """Ask the source, or what it found for the same query before. Never raises."""
-        call, source, begun = chance.call, self._source(), self._monotonic()
-        key = (source.name, call.caller.space, chance.search.text)
-        kept = self._found.get(key)
-        if kept is not None and begun - kept[0] <= settings.cache_seconds:
-            return Looked(kept[1], cached=True)
-        breaker = self._trouble.breaker
-        probe = breaker.wants_probe(begun) and not self._trouble.probing
-        if not breaker.closed and not probe:
-            return Looked(None, Decision.CIRCUIT_OPEN)
-        self._trouble.probing = self._trouble.probing or probe
-        limit = min(50, CANDIDATES * limits_for(settings, self._consumer_model()).memories)
-        try:
-            async with asyncio.timeout(LONGEST_SEARCH_SECONDS):
-                answer = await source.search(SourceQuery(chance.search.text, call.caller, limit))
-        except TimeoutError:
-            self._failed(f"no answer within {LONGEST_SEARCH_SECONDS:.0f} s")
-            return Looked(None, Decision.TIMEOUT)
-        except SourceUnavailable as error:
-            self._failed(str(error))
-            return Looked(None, Decision.UNAVAILABLE)
-        except SourceFailed as error:
-            self._failed(str(error))
-            return Looked(None, Decision.FAILED)
-        except Exception as error:  # the source's edge: a fault in it costs the memories only
-            _log.exception("the search for memories failed inside mms")
-            self._failed(f"mms itself failed ({type(error).__name__})")
-            return Looked(None, Decision.FAILED)
-        finally:
-            if probe:
-                self._trouble.probing = False
-        self._trouble.breaker = self._trouble.breaker.succeeded()
-        self._trouble.problem = ""
-        if answer.hints:
-            self._trouble.hint_events += 1
-            self._trouble.last_hints = answer.hints
-        self._keep(key, answer, settings)
-        return Looked(answer, milliseconds=(self._monotonic() - begun) * 1000)
-
-    def _keep(
-        self, key: tuple[str, str, str], answer: SourceAnswer, settings: SurfacingSettings
-    ) -> None:
-        if settings.cache_seconds > 0 and not answer.empty:
-            self._found[key] = (self._monotonic(), answer)
-            self._found.move_to_end(key)
-            while len(self._found) > MOST_CACHED:
-                self._found.popitem(last=False)
-
-    def _failed(self, problem: str) -> None:
-        self._trouble.breaker = self._trouble.breaker.failed(self._monotonic())
-        self._trouble.problem = problem
-
-    def _abandon(self, looking: asyncio.Task[Looked]) -> None:
-        """Nobody waits for it, but what it finds may serve the next call."""
-        if self._abandoned >= MOST_ABANDONED:
-            looking.cancel()
-            return
-        self._abandoned += 1
-        looking.add_done_callback(self._abandoned_ended)
-
-    def _abandoned_ended(self, _: asyncio.Task[Looked]) -> None:
-        self._abandoned -= 1
+    async def _find(self, chance: Chance) -> Looked:
+        limits = limits_for(self._settings(), self._consumer_model())
+        await self._learn_negatives(chance.call)
+        return await self.lookup.find(chance, min(50, CANDIDATES * limits.memories))
 
     def _session(self, call: SurfacedCall) -> _Session:
         state = self._sessions.get(call.session)
@@ -453,17 +318,16 @@ class Surfacer:
         state.conversation.dedup_ttl_seconds = self._settings().dedup_ttl_seconds
         return state
 
-    async def _negatives(self, call: SurfacedCall) -> Mapping[str, int]:
+    async def _learn_negatives(self, call: SurfacedCall) -> None:
+        """Know what was rated away for the tool, before its first memories are chosen."""
         key = (call.upstream, call.tool)
-        known = self.negatives.get(key)
-        if known is None:
+        if key not in self.negatives:
             try:
                 known = await asyncio.to_thread(self._record.read_negatives, *key)
             except Exception:  # the store tells its own problem; nothing is demoted meanwhile
                 _log.warning("ratings cannot be read", exc_info=True)
-                return {}
-            known = self.negatives.setdefault(key, known)
-        return known
+                return
+            self.negatives.setdefault(key, known)
 
     def _kept_query(self, text: str) -> str:
         """As it is stored: redacted text, or a digest where the text may not be kept."""

@@ -197,7 +197,7 @@ async def test_a_source_that_hangs_delays_an_answer_no_longer_than_the_deadline_
         counts = rig.decisions()
         assert counts[Decision.TIMEOUT] == 5
         assert counts[Decision.CIRCUIT_OPEN] == 3
-        status = rig.surfacer.status()
+        status = rig.surfacer.lookup.status()
         assert status.state == "open"
         assert "timeout_seconds" in status.problem
 
@@ -213,6 +213,21 @@ async def test_a_search_that_came_too_late_serves_the_next_call(tmp_path: Path) 
         assert len(blocks(await ask(host))) == 2
 
 
+async def test_a_source_that_is_always_late_is_left_alone_although_it_answers_in_the_end(
+    tmp_path: Path,
+) -> None:
+    rig = Rig(tmp_path, timeout_seconds=0.01, cooldown_seconds=0, cache_seconds=0)
+    async with running_rig(rig):
+        host = rig.relay.host()
+        for number in range(5):
+            rig.source.gate = asyncio.Event()
+            assert blocks(await ask(host, f"{QUERY} number {'abcdefgh'[number]}eta")) == [LONG]
+            rig.source.gate.set()
+        rig.source.gate = None
+        assert blocks(await ask(host)) == [LONG]
+        assert rig.decisions() == {Decision.TIMEOUT: 5, Decision.CIRCUIT_OPEN: 1}
+
+
 async def test_a_source_that_fails_costs_the_memories_only_and_recovers(tmp_path: Path) -> None:
     rig = Rig(tmp_path, cooldown_seconds=0)
     rig.source.failure = SourceUnavailable("it is being restarted")
@@ -220,13 +235,13 @@ async def test_a_source_that_fails_costs_the_memories_only_and_recovers(tmp_path
         host = rig.relay.host()
         assert blocks(await ask(host)) == [LONG]
         assert rig.decisions() == {Decision.UNAVAILABLE: 1}
-        assert rig.surfacer.status().problem == "it is being restarted"
+        assert rig.surfacer.lookup.status().problem == "it is being restarted"
         rig.source.failure = RuntimeError("boom")
         assert blocks(await ask(host, QUERY + " again")) == [LONG]
         assert rig.decisions()[Decision.FAILED] == 1
         rig.source.failure = None
         assert len(blocks(await ask(host, QUERY + " and again"))) == 2
-        assert rig.surfacer.status().problem == ""
+        assert rig.surfacer.lookup.status().problem == ""
 
 
 async def test_answers_that_are_short_failed_or_of_writing_tools_are_left_alone(
