@@ -70,7 +70,7 @@ class SurfacingSettings:
         SurfacingSource.MEMORY, "memory (mms's own) or ltm (an external MCP server)."
     )
     min_score: float = setting(
-        0.5,
+        0.3,
         "Show a memory when it matters at least this probably (0 to 1). The tuner starts here.",
         minimum=0,
         maximum=1,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from config.paths import Paths
 from config.schema import MemorySettings
 from proxy.host_tools import Caller
-from proxy.surface.calibration import Embedding, overlap_of, probability
+from proxy.surface.calibration import Embedding, Overlap, overlaps_of, probability
 from proxy.surface.model import FoundMemory
 from proxy.surface.source import (
     NewMemory,
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 DATABASE = "memory.sqlite3"
 """`memory.service.DATABASE`, whose module is too heavy to be imported here."""
 SPARE_HITS = 10
-"""Asked for beyond what is wanted: some may be unfit to be shown."""
+"""Asked for beyond what is wanted: some may be unfit to be shown, and the memory's order is not that of how
+probably each matters."""
 _INSTRUCTION_LIKE = "instruction_like"
 
 
@@ -81,10 +82,13 @@ class EmbeddedSource:
         result = await self._ask(asked, query.caller)
         embedding = _embedding(result.model)
         self._detail = result.degraded or f"meaning and words, by {result.model}"
-        fit = [hit for hit in result.hits if _is_fit(hit)][: query.limit]
-        found = [_found(hit, text, embedding) for hit in fit]
+        fit = [hit for hit in result.hits if _is_fit(hit)]
+        overlaps = overlaps_of(text, [_whole(hit.record) for hit in fit])
+        found = [
+            _found(hit, overlap, embedding) for hit, overlap in zip(fit, overlaps, strict=True)
+        ]
         found.sort(key=lambda memory: -memory.score)  # stable: equals stay in the memory's order
-        return SourceAnswer(tuple(found))
+        return SourceAnswer(tuple(found[: query.limit]))
 
     async def helped(self, memory_ids: tuple[str, ...]) -> None:
         """Nothing: the memory counts outcomes of procedures only; ratings are kept with the events."""
@@ -151,13 +155,11 @@ def _is_fit(hit: Hit) -> bool:
     return hit.record.state is State.ACTIVE and _INSTRUCTION_LIKE not in hit.warnings
 
 
-def _found(hit: Hit, query: str, embedding: Embedding) -> FoundMemory:
+def _found(hit: Hit, overlap: Overlap, embedding: Embedding) -> FoundMemory:
     record = hit.record
-    text = _whole(record)
-    overlap = overlap_of(query, text)
     return FoundMemory(
         record.id,
-        text,
+        _whole(record),
         probability(hit.parts.raw_similarity, overlap, embedding),
         record.kind.value,
         record.recorded_at / 1_000_000,

@@ -2,27 +2,28 @@
 
 A search's own score ranks hits of one query; it says nothing about whether the best of them matters at all.
 So the probability is a logistic function of what can be compared between queries: the cosine of query and
-memory, the share of the query's words that the memory has (weighted by how rare such words are), and that
-share times how many they are, since all of one word is less than all of four.
+memory, and the *evidence* of their common words, each worth more the fewer of the query's other hits have
+it too. A project's name, which every memory of the project has, is worth next to nothing; the name of one of
+its parts is. What the query has and the memory has not does not count: paths and symbols are full of it.
 
-Where the constants come from (December 2026): the ten best hits of the questions of LoCoMo (snap-research,
-evidence corrected by dial481/locomo-audit), whole or as one to four of their words, and of 500 queries on
-the labelled facts of ``tests/bench/memory``, both sets with the same weight, besides 260 to 380 questions put
-to a foreign conversation. Positive is a turn that the set names as evidence, or a fact about the thing asked
-for. Such labels are incomplete: even of hits with four words in common and all alike, only .6 are labelled.
-So unlabelled hits count as positive in part, with .6 for "labelled if it matters" (Elkan and Noto, 2008).
+Where the constants come from (December 2026): ``python -m tests.bench.surfacing.fit``. Three weeks of calls
+on the projects of ``tests/bench/surfacing/tuning.toml`` with known relevance, and, with .03 of their weight
+each, the ten best hits of the questions of LoCoMo (snap-research, evidence corrected by dial481/locomo-audit)
+and of 500 queries on the labelled facts of ``tests/bench/memory``, besides questions put to a foreign
+conversation. The labels of the last two are incomplete, so their unlabelled hits count as positive in part,
+with .6 for "labelled if it matters" (Elkan and Noto, 2008).
 
-Measured on the same data, model of mms / words alone: area under the curve .81 / .81 (facts .93 / .92, LoCoMo
-.76 / .77, where all hits are of one conversation). Reliability, predicted and observed: .04 .06, .26 .21, .50
-.53, .72 .73, .84 1.0 / .04 .06, .23 .20, .50 .50, .64 .85, .80 1.0. From .5 on, 53 % / 46 % of the hits are
-labelled in facts and 49 % / 44 % in LoCoMo, that is 72 % / 78 % and 16 % / 19 % of all labelled ones; from .3
-on 41 % / 39 % and 39 % / 43 %, that is 77 % / 79 % and 24 % / 25 %. Of hits for foreign questions, none.
+Measured on the same data: area under the curve .94 in the weeks, .84 facts, .77 LoCoMo (the share of the
+query's words in the place of the evidence: .76, .93, .76). Reliability in the weeks, predicted and observed:
+.02 .02, .29 .37, .47 .30, .71 .81, .97 .93. On projects that the constants do not know:
+``docs/surfacing-quality.md``.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -31,11 +32,17 @@ from proxy.compress.words import MAX_WORD, PUNCTUATION, fold, is_stop_word, stem
 MOST_COMMON_WORDS = 3
 LOOKED_AT = 4_000
 """Characters of a memory in which words are looked for; of a query, half as many."""
-MOST_FOUND = 4
-"""More common words than this make nothing surer."""
+MOST_EVIDENCE = 4.0
+"""More makes nothing surer."""
+OTHER_HITS = 10
+"""Hits without a word that are assumed beside those that were found: of two memories that there are, one has
+any word."""
+ENOUGH_HITS = 22
+"""Of so many, a word that only one has is worth 1."""
 RRF_CEILING = 2 / 61
 """What reciprocal rank fusion gives to the first of two lists at once (k = 60)."""
 _LONGEST = 10
+_GENERIC_WORTH = 0.2
 _WORD = re.compile(f"[^{PUNCTUATION}]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _GENERIC_WORDS = """
@@ -63,8 +70,8 @@ class Embedding(Enum):
 class Overlap:
     """The words of a query that a memory has."""
 
-    share: float
-    """Of the query's words, weighted by rarity, 0 to 1."""
+    evidence: float
+    """What they are worth together, 0 and more: about 1 for a word that no other hit has."""
     found: int
     """How many different ones."""
     common: tuple[str, ...] = ()
@@ -75,15 +82,13 @@ class Overlap:
 class _Logistic:
     constant: float
     cosine: float
-    share: float
-    words: float
-    """Of share times the words found, at most `MOST_FOUND` of them."""
+    evidence: float
 
 
-_WORDS_ALONE = _Logistic(-5.58, 0.0, 1.55, 1.36)
+_WORDS_ALONE = _Logistic(-5.75, 0.0, 5.4)
 _FITTED = {
-    Embedding.MINILM: _Logistic(-5.95, 1.57, 1.63, 1.2),
-    Embedding.HASHING: _WORDS_ALONE,  # its cosine only repeats the words; fitted, it came out negative
+    Embedding.MINILM: _Logistic(-7.1, 3.7, 5.4),
+    Embedding.HASHING: _WORDS_ALONE,  # its cosine only repeats the words
     Embedding.NONE: _WORDS_ALONE,
     Embedding.OTHER: _WORDS_ALONE,  # models differ in what their cosines mean
 }
@@ -92,17 +97,32 @@ _AGREEMENT = 1.0
 _RERANKED = frozenset(("rerank", "reranker"))
 
 
-def overlap_of(query: str, text: str) -> Overlap:
-    """Compare the words. Stop words of the query do not count, forms of a word are the same word."""
+def overlaps_of(query: str, texts: Sequence[str]) -> list[Overlap]:
+    """Compare the words of a query with those of each of its hits.
+
+    Stop words of the query do not count, forms of a word are the same word.
+    """
     wanted = _words_of(query[: LOOKED_AT // 2])
-    if not wanted:
-        return Overlap(0.0, 0)
-    there = set(terms(text[:LOOKED_AT]))
-    found = {term: shown for term, shown in wanted.items() if term in there}
-    whole = sum(map(_weight, wanted))
-    rarest = sorted(found, key=lambda term: -_weight(term))
-    common = tuple(dict.fromkeys(found[term] for term in rarest))[:MOST_COMMON_WORDS]
-    return Overlap(min(1.0, sum(map(_weight, found)) / whole), len(found), common)
+    there = [set(terms(text[:LOOKED_AT])) for text in texts]
+    every = math.log((ENOUGH_HITS + OTHER_HITS) / 2)
+    worth: dict[str, float] = {}
+    for term in wanted:
+        having = sum(term in words for words in there)
+        rare = math.log((len(texts) + OTHER_HITS) / (having + 1)) / every
+        worth[term] = rare * (_GENERIC_WORTH if term in _GENERIC else 1.0)
+    return [_overlap(wanted, worth, words) for words in there]
+
+
+def overlap_of(query: str, text: str) -> Overlap:
+    """The same for a text that is the only hit."""
+    return overlaps_of(query, (text,))[0]
+
+
+def _overlap(wanted: dict[str, str], worth: dict[str, float], there: set[str]) -> Overlap:
+    found = [term for term in wanted if term in there]
+    rarest = sorted(found, key=lambda term: (-round(worth[term], 6), -_weight(term)))
+    common = tuple(dict.fromkeys(wanted[term] for term in rarest))[:MOST_COMMON_WORDS]
+    return Overlap(sum(worth[term] for term in found), len(found), common)
 
 
 def probability(cosine: float, overlap: Overlap, embedding: Embedding) -> float:
@@ -140,13 +160,8 @@ def external_probability(score: float | None, scale: str, overlap: Overlap) -> f
 def _logit(cosine: float, overlap: Overlap, embedding: Embedding) -> float:
     fitted = _FITTED[embedding]
     near = min(max(cosine, 0.0), 1.0) if math.isfinite(cosine) else 0.0
-    found = min(overlap.found, MOST_FOUND)
-    return (
-        fitted.constant
-        + fitted.cosine * near
-        + fitted.share * overlap.share
-        + fitted.words * overlap.share * found
-    )
+    evidence = min(max(overlap.evidence, 0.0), MOST_EVIDENCE)
+    return fitted.constant + fitted.cosine * near + fitted.evidence * evidence
 
 
 def _words_of(query: str) -> dict[str, str]:

@@ -35,6 +35,19 @@ PATH_NAMES = frozenset(
 )
 """Arguments that are places even when nothing else shows it."""
 
+SCOPE_NAMES = frozenset(
+    (
+        *("repo", "repository", "repos", "repositories", "dir", "directory", "folder"),
+        *("folder_path", "directory_path"),
+    )
+)
+"""Places in which something is looked for: beside a question they say little."""
+
+FOLDER_OR_FILE_NAMES = frozenset(
+    ("path", "paths", "target", "source", "include", "relative_path", "absolute_path")
+)
+"""Places of which only the value shows whether it is a folder."""
+
 OPAQUE_NAMES = frozenset(
     (
         *("password", "passwd", "passphrase", "secret", "secrets", "token", "cookie", "cookies"),

@@ -12,6 +12,9 @@ of a query came from:
 Levels 1 and 2 say something with any letter or digit. Levels 3 and 4 need two words that mean something,
 or one that is rare: with a digit, an underscore or an inner capital, or of eight letters and more. Level 5
 needs two words that mean something. Ids, digests, numbers, switches and secrets' arguments never count.
+
+A repository or a folder beside a question tells where to look and not what for: then level 4 comes before
+level 3. A file, a page or a pattern keeps its place.
 """
 
 from __future__ import annotations
@@ -33,11 +36,13 @@ from proxy.query import (
     words_of_value,
 )
 from proxy.surface.level_words import (
+    FOLDER_OR_FILE_NAMES,
     KEY_NAMES,
     OPAQUE_NAMES,
     PATH_NAMES,
     PERSON_NAMES,
     QUIET_WORDS,
+    SCOPE_NAMES,
     VERBS,
 )
 from proxy.surface.model import QueryLevel
@@ -58,6 +63,7 @@ _LONGEST_PLACE = 400
 
 _SLOT = re.compile(r"\{(tool_name|server|arg\.[^{}]{1,100})\}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_HUMP = re.compile(r"[a-z][A-Z]")
 _WORD = re.compile(r"\w")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _EDGES = ".,;:!?'\"()[]{}<>*`|=+-"
@@ -101,9 +107,11 @@ def query_for(
     if _WORD.search(text):
         return SurfacingSearch(text, QueryLevel.CONTEXT_QUERY)
     named = list(itertools.islice(_texts(arguments), _VALUES))
+    things = [one for one in named if not _is_scope(*one)]
     for level, words in (
-        (QueryLevel.PATHS, _of_places(named)),
+        (QueryLevel.PATHS, _of_places(things)),
         (QueryLevel.KEYS, _of_keys(named)),
+        (QueryLevel.PATHS, _of_places(named)),
     ):
         text = _joined(words)
         if _says_something(text):
@@ -172,6 +180,15 @@ def _of_places(named: Iterable[tuple[str, str]]) -> Iterator[str]:
                 yield word
 
 
+def _is_scope(name: str, text: str) -> bool:
+    """A repository or a folder: where something is looked for."""
+    snake = _snake(name)
+    if snake in SCOPE_NAMES:
+        return True
+    place = text.strip().rstrip("/")
+    return snake in FOLDER_OR_FILE_NAMES and "/" in place and "." not in place.rsplit("/", 1)[-1]
+
+
 def _of_keys(named: Iterable[tuple[str, str]]) -> Iterator[str]:
     """The opening sentences of what the names say is a question, a title or the like."""
     for name, text in named:
@@ -179,7 +196,16 @@ def _of_keys(named: Iterable[tuple[str, str]]) -> Iterator[str]:
         if _is_opaque_name(snake) or not _carries_meaning(snake):
             continue
         if not _OPAQUE.fullmatch(text.strip()[:_LONGEST_PLACE]):
-            yield from words_of_value(text)
+            for words in words_of_value(text):
+                yield words
+                yield from _humps(words)
+
+
+def _humps(text: str) -> Iterator[str]:
+    """The words of names in camel case, which a memory spells apart."""
+    for token in text.split():
+        if _HUMP.search(token):
+            yield from name_words(token.strip(_EDGES))
 
 
 def _snake(name: str) -> str:

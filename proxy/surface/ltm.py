@@ -24,7 +24,7 @@ from proxy.links.stdio import Program, open_stdio
 from proxy.listing import error_text
 from proxy.model import UpstreamState
 from proxy.surface import ltm_answers
-from proxy.surface.calibration import external_probability, overlap_of
+from proxy.surface.calibration import external_probability, overlaps_of
 from proxy.surface.ltm_answers import Capabilities, Results
 from proxy.surface.model import FoundMemory
 from proxy.surface.source import (
@@ -351,9 +351,10 @@ class ExternalSource:
 
 def _found(results: Results, query: SourceQuery) -> SourceAnswer:
     memories: list[FoundMemory] = []
-    for result in results.results[: query.limit]:
-        text, created_at = ltm_answers.without_stamp(result.text)
-        overlap = overlap_of(query.text, text)
+    wanted = results.results[: query.limit]
+    stamped = [ltm_answers.without_stamp(result.text) for result in wanted]
+    overlaps = overlaps_of(query.text, [text for text, _ in stamped])
+    for result, (text, created_at), overlap in zip(wanted, stamped, overlaps, strict=True):
         memories.append(
             FoundMemory(
                 result.id,

@@ -21,7 +21,7 @@ class ToolSurfacing:
     gate: Decision | None
     """Why its answers are left alone; ``None``: they are not."""
     template: str = ""
-    min_score: float = 0.5
+    min_score: float = 0.3
     pinned: bool = False
     """The threshold was set for this tool or its upstream: the tuner leaves it alone."""
 

@@ -142,26 +142,27 @@ POOR = ratings(*[(0.55, 0.0)] * 7, *[(0.8, 1.0)] * 3)
 
 
 def test_memories_that_help_little_need_a_higher_threshold_where_searches_reach_it() -> None:
+    half = settings_of(surfacing=SurfacingSettings(min_score=0.5))
     one = habits(rated=POOR, rated_events=10, other_ratings=3)
-    (found,) = said(one)
+    (found,) = said(one, half)
     assert (found.key[-19:], found.current, found.proposed) == ("surfacing_min_score", "0.5", "0.8")
     assert found.reason == (
         "The memories shown were 30% helpful by 10 ratings; from 0.80 on they help most."
     )
     assert found.confidence == "medium"
-    assert changes_of(replace(one, offered=[0.6, 0.55, 0.3, 0.2])) == [
+    assert changes_of(replace(one, offered=[0.6, 0.55, 0.3, 0.2]), half) == [
         ("surfacing_min_score", "0.5", "0.6")
     ]
     step = Adjustment(1, NOW, "files", "read", 0.5, 0.7, "", 20, configured=0.5)
-    assert changes_of(replace(one, step=step)) == []  # the tuner has been there before
+    assert changes_of(replace(one, step=step), half) == []  # the tuner has been there before
     low = replace(step, after=0.53)
-    assert changes_of(replace(one, step=low)) == [("surfacing_min_score", "0.53", "0.8")]
+    assert changes_of(replace(one, step=low), half) == [("surfacing_min_score", "0.53", "0.8")]
     pinned = settings_of(
         UpstreamSettings(name="files", tools={"read": ToolSettings(surfacing_min_score=0.79)})
     )
     assert changes_of(replace(one, step=step), pinned) == []
-    assert changes_of(replace(one, rated=POOR[1:])) == []
-    assert changes_of(replace(one, rated=[*POOR, *ratings(*[(0.6, 1.0)] * 4)])) == []
+    assert changes_of(replace(one, rated=POOR[1:]), half) == []
+    assert changes_of(replace(one, rated=[*POOR, *ratings(*[(0.6, 1.0)] * 4)]), half) == []
 
 
 def test_memories_that_never_help_are_switched_off() -> None:

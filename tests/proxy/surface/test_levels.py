@@ -115,6 +115,32 @@ def test_arguments_that_carry_meaning_give_their_opening(
 
 
 @pytest.mark.parametrize(
+    "scope",
+    [
+        {"repo": "acme/ledgerline"},
+        {"path": "/work/ledgerline/services"},
+        {"directory": "ledgerline/services", "repository": "ledgerline"},
+    ],
+)
+def test_where_something_is_looked_for_gives_way_to_what_for(scope: dict[str, str]) -> None:
+    alone = _search(scope)
+    assert alone.level is QueryLevel.PATHS
+    assert "ledgerline" in alone.text
+    asked = _search({**scope, "query": "mandate rejected"})
+    assert asked == SurfacingSearch("mandate rejected", QueryLevel.KEYS)
+    file = _search({**scope, "query": "mandate rejected", "file": "sepa/mandates.py"})
+    assert file == SurfacingSearch("mandates.py sepa mandates", QueryLevel.PATHS)
+    assert _search({**scope, "query": "what?"}) == alone
+
+
+def test_names_in_camel_case_are_also_searched_for_in_words() -> None:
+    assert _search({"symbol": "cartReducer"}).text == "cartReducer cart Reducer"
+    assert _search({"query": "why does cartReducer fail"}).text == (
+        "why does cartReducer fail cart Reducer"
+    )
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         None,
