@@ -44,7 +44,7 @@ _Three = tuple[int, int, int]
 Row = tuple[
     *tuple[int, float, float, str, int, str, str, str, str],
     *tuple[*_Three, *_Three, *_Three, int],
-    *tuple[str, *_Three, int, str, str, str, str, float, str],
+    *tuple[str, *_Three, int, str, str, str, str, float, str, str, int],
 ]
 """One call in the order of `COLUMNS`."""
 
