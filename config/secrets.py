@@ -95,10 +95,11 @@ def known_secrets(
 ) -> frozenset[str]:
     """Texts of at least `SHORTEST_SECRET` characters that must not appear anywhere.
 
-    Values of upstreams' and the external memory's variables, of headers, the part behind ``Bearer``,
-    passwords and query values of addresses, token-like arguments, and the values of ``variables`` (those that the
-    settings refer to) as far as their name or value suggests a secret. Paths, plain numbers and
-    headers like ``Accept`` are left out: redacting those would hide half of every log.
+    Values of upstreams' and the external memory's variables, of headers, the part behind
+    ``Bearer``, passwords and query values of addresses, token-like arguments, and the values of
+    ``variables`` (those that the settings refer to) as far as their name or value suggests a
+    secret. Paths, plain numbers and headers like ``Accept`` are left out: redacting those would
+    hide half of every log.
     """
     found: set[str] = set()
     for name, value in settings.tracing.headers.items():
