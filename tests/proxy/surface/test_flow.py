@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from config.schema import SurfacingSettings
+from config.schema import CacheSettings, Compression, SurfacingPosition, SurfacingSettings
 from proxy.callers import Callers
-from proxy.model import Outcome
+from proxy.compress.notices import PROGRESSIVE_FOOTER_TOKEN
+from proxy.model import Outcome, UpstreamState
 from proxy.store.surfacing import SurfacingStore
 from proxy.surface.model import Arm, Decision, Rater, Rating, SurfacingEvent
 from proxy.surface.rating import Ratings
@@ -39,7 +40,10 @@ TEXTS = (
 class Rig:
     """A relay whose answers come with memories."""
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
+    def __init__(
+        self, folder: Path, *, proxy: dict[str, Any] | None = None, **settings: Any
+    ) -> None:
+        """``proxy``: settings of the proxy; the others are surfacing's."""
         defaults: dict[str, Any] = {"min_score": 0.3, "timeout_seconds": 5.0}
         self.settings = SurfacingSettings(**(defaults | settings))
         self.source = FakeSource(memories(TEXTS))
@@ -58,6 +62,7 @@ class Rig:
         self.relay = FakeRelay(
             folder,
             surfacing=RouterSurfacing(self.surfacer, lambda: self.settings, self.callers),
+            **(proxy or {}),
         )
         answers = self.relay.answers
         assert answers is not None
@@ -307,6 +312,49 @@ async def test_shortened_answers_carry_memories_and_keep_their_footers(tmp_path:
         assert len(texts) == 2
         assert len(texts[0]) < len(LONG * 200)
         assert TEXTS[0] in texts[1]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "last_words"), [("progressive", PROGRESSIVE_FOOTER_TOKEN), ("selective", "key=")]
+)
+@pytest.mark.parametrize("position", list(SurfacingPosition))
+async def test_memories_come_inside_progressive_and_selective_answers_in_every_position(
+    tmp_path: Path, strategy: str, last_words: str, position: SurfacingPosition
+) -> None:
+    sections = "\n\n".join(f"# Part {n}\n\n{LONG}" for n in range(60))
+    rig = Rig(tmp_path, position=position, proxy={"compression": Compression(strategy)})
+    rig.body = {"content": [{"type": "text", "text": sections}]}
+    async with running_rig(rig):
+        answer = await ask(rig.relay.host())
+        texts = blocks(answer)
+        assert len(texts) == 2  # the footer stays the end of its own block
+        shown = texts[0] if position is SurfacingPosition.PREPEND else texts[1]
+        cut = texts[1] if position is SurfacingPosition.PREPEND else texts[0]
+        assert TEXTS[0] in shown
+        assert last_words in cut
+        assert TEXTS[0] not in cut
+
+
+async def test_memories_come_with_cached_answers_too_and_are_not_kept_with_them(
+    tmp_path: Path,
+) -> None:
+    rig = Rig(tmp_path, cooldown_seconds=0, proxy={"cache": CacheSettings(ttl_seconds=60)})
+    tool = {
+        "name": "read_file",
+        "inputSchema": {"type": "object"},
+        "annotations": {"readOnlyHint": True},
+    }
+    rig.server.handlers["tools/list"] = lambda params: {"tools": [tool]}
+    async with running_rig(rig):
+        await rig.relay.state("fs", UpstreamState.READY)
+        first, second = rig.relay.host(), rig.relay.host()
+        assert len(blocks(await ask(first))) == 2
+        assert blocks(await ask(first)) == [LONG]  # seen in this session
+        answer = await ask(second)
+        assert TEXTS[0] in blocks(answer)[1]
+        assert [one.cache for one in rig.relay.recorder.observed] == ["", "hit", "hit"]
+        calls = [one for one in rig.server.received if one.get("method") == "tools/call"]
+        assert len(calls) == 1
 
 
 async def test_queries_with_secrets_are_kept_as_a_digest_only(tmp_path: Path) -> None:
