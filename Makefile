@@ -10,7 +10,7 @@ export PYTHON
 # Otherwise pyright asks a registry whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help run test real check format bench bench-quality bench-memory clean setup-run setup-test setup-check
+.PHONY: help run test real check format bench bench-quality bench-memory bench-surfacing clean setup-run setup-test setup-check
 
 help:
 	@echo "make run     start the console; without a terminal, the demo"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench   measure what a call costs"
 	@echo "make bench-quality  measure what survives in shortened answers, beside other products"
 	@echo "make bench-memory   measure what the memory finds, loses and costs, beside the original's figures"
+	@echo "make bench-surfacing  measure which memories go out with answers, and what that costs"
 	@echo "make clean   remove .venv and everything that was made"
 
 run: setup-run
@@ -58,6 +59,11 @@ bench-quality: setup-test
 MEMORY ?=
 bench-memory: setup-test
 	$(BIN)/python -m tests.bench.memory $(MEMORY)
+
+# A week alone, in two minutes: make bench-surfacing SURFACING="--only station --only columns --quick"
+SURFACING ?=
+bench-surfacing: setup-test
+	$(BIN)/python -m tests.bench.surfacing $(SURFACING)
 
 setup-run setup-test setup-check:
 	@sh .ci/setup $(@:setup-%=%)

@@ -28,6 +28,7 @@ class Outcome:
     level: QueryLevel = QueryLevel.NONE
     tokens: int = 0
     """Added to the answer, as the station counts them."""
+    surfacing_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

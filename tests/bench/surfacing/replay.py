@@ -7,14 +7,14 @@ What a station does on top, such as gates of size and of writing tools, is done 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from config.schema import EmbedderKind, SurfacingSettings
 from memory.api import AddRecord, Search, SearchResult
 from memory.model import Hit, Kind, MemoryText
 from proxy.query import CONTEXT_QUERY
+from proxy.surface.calibration import Embedding, overlaps_of, probability
 from proxy.surface.choose import choose
 from proxy.surface.conversation import Conversation
 from proxy.surface.gates import tool_gate
@@ -25,7 +25,6 @@ from tests.bench.memory.opened import bench_memory
 from tests.bench.surfacing.figures import Outcome
 from tests.bench.surfacing.scripted import UPSTREAM, answer_text
 from tests.bench.surfacing.week import Call, Memory, Week
-from tests.memory.opening import Opened
 
 LIMIT = 12
 """Memories that a station asks for when it may show three."""
@@ -58,7 +57,7 @@ class Searched:
 
 def searched(the_week: Week, embedder: EmbedderKind) -> Searched:
     """Store and search as the week says."""
-    with _memory(embedder) as memory:
+    with bench_memory(embedder) as memory:
         keys: dict[str, int] = {}
         found: list[Looked] = []
         day = -2
@@ -104,15 +103,31 @@ def outcomes(
     week_searched: Searched, score: Score, threshold: float, most: int = 3
 ) -> list[Outcome]:
     """What would be shown from a threshold on."""
+    return decided(
+        week_searched.looked,
+        lambda one: score(one.search.text, one.hits, one.model)[:LIMIT],
+        week_searched.keys,
+        threshold,
+        most,
+    )
+
+
+def decided(
+    looked: Sequence[Looked],
+    found: Callable[[Looked], Sequence[FoundMemory]],
+    keys: Mapping[str, int],
+    threshold: float,
+    most: int = 3,
+) -> list[Outcome]:
+    """The same for memories of any source. ``keys``: from their ids to the memories' keys."""
     conversations: dict[int, Conversation] = {}
     done: list[Outcome] = []
-    for at, one in enumerate(week_searched.looked):
+    for at, one in enumerate(looked):
         conversation = conversations.setdefault(one.session, Conversation())
-        found = score(one.search.text, one.hits, one.model)[:LIMIT]
-        choice = choose(found, threshold, conversation, {}, most, float(at))
+        choice = choose(found(one), threshold, conversation, {}, most, float(at))
         ids = tuple(memory.id for memory in choice.memories)
         conversation.showed(str(at), ids, float(at))
-        shown = tuple(week_searched.keys[id] for id in ids)
+        shown = tuple(keys[id] for id in ids)
         for memory, key in zip(choice.memories, shown, strict=True):
             if key not in one.matter:  # what an agent would say of it
                 conversation.invalidate(memory.id)
@@ -135,6 +150,27 @@ def add(memory: Memory) -> AddRecord:
     return AddRecord(Kind.SEMANTIC, MemoryText(memory.text))
 
 
+def by_probability(query: str, hits: Sequence[Hit], model: str) -> list[FoundMemory]:
+    """Score: what is shipped, `console.memory_source.EmbeddedSource`."""
+    embedding = _EMBEDDINGS[model.partition("-")[0]]
+    texts = [whole(hit) for hit in hits]
+    found = [
+        FoundMemory(hit.record.id, text, probability(hit.parts.raw_similarity, overlap, embedding))
+        for hit, text, overlap in zip(hits, texts, overlaps_of(query, texts), strict=True)
+    ]
+    return sorted(found, key=lambda one: -one.score)
+
+
+_EMBEDDINGS = {"minilm": Embedding.MINILM, "hashing": Embedding.HASHING, "": Embedding.NONE}
+
+
+def whole(hit: Hit) -> str:
+    """A hit's words for a reader."""
+    text = hit.record.text
+    steps = [f"{number}. {step}" for number, step in enumerate(text.steps, 1)]
+    return "\n".join([text.content, *steps])
+
+
 def by_cosine(query: str, hits: Sequence[Hit], model: str) -> list[FoundMemory]:
     """Score: the cosine as it is."""
     found = [
@@ -149,9 +185,3 @@ def by_rank(query: str, hits: Sequence[Hit], model: str) -> list[FoundMemory]:
     plain = by_cosine(query, hits, model)
     order = {hit.record.id: place for place, hit in enumerate(hits)}
     return [replace(one, score=1.0) for one in sorted(plain, key=lambda one: order[one.id])]
-
-
-@contextmanager
-def _memory(embedder: EmbedderKind) -> Generator[Opened]:
-    with bench_memory(embedder) as memory:
-        yield memory

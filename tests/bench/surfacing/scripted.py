@@ -1,7 +1,7 @@
 """An upstream whose answers follow from the arguments: files, hits, logs and test runs of different sizes.
 
-A program of the standard library: ``python scripted.py``. It answers at once, so that what is added to an
-answer shows in full.
+A program of the standard library: ``python scripted.py [SECONDS]``. It answers at once, so that what is added
+to an answer shows in full; or after so many seconds.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+import time
 from typing import Any
 
 UPSTREAM = "work"
@@ -58,9 +59,11 @@ def _tool(name: str) -> dict[str, Any]:
 
 def main() -> None:
     """Serve on our pipes until the input ends."""
+    delay = float(sys.argv[1]) if len(sys.argv) > 1 else 0.0
     for line in sys.stdin:
         message = json.loads(line)
-        method, params = message.get("method"), message.get("params") or {}
+        method = message.get("method")
+        params: dict[str, Any] = message.get("params") or {}
         result: dict[str, Any] = {}
         if method == "initialize":
             result = {
@@ -71,6 +74,7 @@ def main() -> None:
         elif method == "tools/list":
             result = {"tools": [_tool(name) for name in TOOLS]}
         elif method == "tools/call":
+            time.sleep(delay)
             text = answer_text(params["name"], params.get("arguments") or {})
             result = {"content": [{"type": "text", "text": text}]}
         if "id" in message:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.bench.surfacing.distractors import distractors
@@ -71,8 +71,8 @@ class Week:
         return (memory for memory in self.memories if memory.day == day)
 
 
-def week(projects: Sequence[Project], seed: int) -> Week:
-    """The same for the same seed. Memories do not depend on the seed's sessions."""
+def week(projects: Sequence[Project], seed: int, *, later: int = 0) -> Week:
+    """The same for the same seed. ``later``: the so-manieth week after it, with the same memories."""
     chance = random.Random(f"memories {seed}")
     texts: list[str] = []
     about: dict[tuple[str, str], frozenset[int]] = {}
@@ -87,7 +87,9 @@ def week(projects: Sequence[Project], seed: int) -> Week:
         Memory(key, text, -1 if chance.random() < BEFORE else chance.randrange(DAYS))
         for key, text in enumerate(texts)
     )
-    chance = random.Random(f"sessions {seed}")
+    if later:
+        memories = tuple(replace(memory, day=-1) for memory in memories)
+    chance = random.Random(f"sessions {seed} {later}" if later else f"sessions {seed}")
     sessions = [
         Session(number * DAYS // SESSIONS, tuple(_calls(chance.choice(projects), about, chance)))
         for number in range(SESSIONS)
