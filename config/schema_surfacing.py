@@ -92,7 +92,7 @@ class SurfacingSettings:
     )
     timeout_seconds: float = setting(
         0.5,
-        "An answer waits at most so long for memories, counted from its call.",
+        "An answer that is there waits at most so long for memories; the search began with the call.",
         minimum=0,
         maximum=10,
     )
