@@ -1,12 +1,15 @@
 """The decisions of a week without a station: the same queries, search, score and choice, in parts.
 
-What a station does on top, such as gates of size and of writing tools, is done here, too, so that the column
-"as shipped" agrees with a real station (a test holds both together). Loads numpy.
+What a station does on top is done here, too: gates of size and of writing tools, and ratings, by which
+memories are not shown again.
+
+Loads numpy.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -121,16 +124,19 @@ def decided(
 ) -> list[Outcome]:
     """The same for memories of any source. ``keys``: from their ids to the memories' keys."""
     conversations: dict[int, Conversation] = {}
+    rated_away: dict[str, Counter[str]] = {}
     done: list[Outcome] = []
     for at, one in enumerate(looked):
         conversation = conversations.setdefault(one.session, Conversation())
-        choice = choose(found(one), threshold, conversation, {}, most, float(at))
+        demoted = rated_away.setdefault(one.call.tool, Counter())
+        choice = choose(found(one), threshold, conversation, demoted, most, float(at))
         ids = tuple(memory.id for memory in choice.memories)
         conversation.showed(str(at), ids, float(at))
         shown = tuple(keys[id] for id in ids)
         for memory, key in zip(choice.memories, shown, strict=True):
             if key not in one.matter:  # what an agent would say of it
                 conversation.invalidate(memory.id)
+                demoted[memory.id] += 1
         done.append(
             Outcome(one.day, one.session, one.call.tool, shown, one.matter, one.search.level)
         )
