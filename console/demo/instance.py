@@ -10,6 +10,7 @@ import json
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -100,7 +101,17 @@ def demo_instance(environ: Mapping[str, str]) -> Generator[DemoInstance]:
             processes.callback(end, process, _lifeline_of(process))
             yield DemoInstance(home, paths, inner, helper, processes)
     finally:
+        _remove(home)
+
+
+def _remove(home: Path) -> None:
+    """Take the home away, also while the last process of a killed station still writes into it."""
+    end = time.monotonic() + _END_SECONDS
+    while home.exists():
         shutil.rmtree(home, ignore_errors=True)
+        if time.monotonic() >= end:
+            return
+        time.sleep(0.02)
 
 
 def configuration(tables: Mapping[str, Mapping[str, Any]]) -> str:
