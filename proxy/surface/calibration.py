@@ -26,6 +26,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from proxy.compress.words import MAX_WORD, PUNCTUATION, fold, is_stop_word, stem, terms
 
@@ -43,6 +44,8 @@ RRF_CEILING = 2 / 61
 """What reciprocal rank fusion gives to the first of two lists at once (k = 60)."""
 _LONGEST = 10
 _GENERIC_WORTH = 0.2
+_KEPT_TEXTS = 512
+"""Memories whose words are kept: the same ones are found again and again, and the engine waits for this."""
 _WORD = re.compile(f"[^{PUNCTUATION}]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _GENERIC_WORDS = """
@@ -103,7 +106,7 @@ def overlaps_of(query: str, texts: Sequence[str]) -> list[Overlap]:
     Stop words of the query do not count, forms of a word are the same word.
     """
     wanted = _words_of(query[: LOOKED_AT // 2])
-    there = [set(terms(text[:LOOKED_AT])) for text in texts]
+    there = [_terms_of(text[:LOOKED_AT]) for text in texts]
     every = math.log((ENOUGH_HITS + OTHER_HITS) / 2)
     worth: dict[str, float] = {}
     for term in wanted:
@@ -118,7 +121,12 @@ def overlap_of(query: str, text: str) -> Overlap:
     return overlaps_of(query, (text,))[0]
 
 
-def _overlap(wanted: dict[str, str], worth: dict[str, float], there: set[str]) -> Overlap:
+@lru_cache(_KEPT_TEXTS)
+def _terms_of(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
+def _overlap(wanted: dict[str, str], worth: dict[str, float], there: frozenset[str]) -> Overlap:
     found = [term for term in wanted if term in there]
     rarest = sorted(found, key=lambda term: (-round(worth[term], 6), -_weight(term)))
     common = tuple(dict.fromkeys(wanted[term] for term in rarest))[:MOST_COMMON_WORDS]
