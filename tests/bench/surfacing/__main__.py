@@ -263,7 +263,7 @@ async def _measure(parts: Sequence[str], report: Report, quick: bool) -> None:
         await report.external(first)
     if "tuner" in parts:
         several = [week(reported, 1, later=later) for later in range(1 if quick else TUNER_WEEKS)]
-        await report.tuner(REPORTED, several, (0.9, 0.05))
+        await report.tuner(REPORTED, several, (0.9, 0.2, 0.05))
     if "latency" in parts:
         await report.latency(first)
 
