@@ -10,7 +10,7 @@ from hypothesis import settings
 
 # The same examples each time, and no limit of time for one: a slow machine is no fault. To look for new
 # examples: MMS_TEST_RANDOM=1 make test
-settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=40)
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=25)
 settings.register_profile("random", deadline=None)
 settings.load_profile("random" if os.environ.get("MMS_TEST_RANDOM") else "repeatable")
 

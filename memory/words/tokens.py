@@ -241,7 +241,7 @@ class _Reader:
         text = _NO_ONE.sub("nobody", unicodedata.normalize("NFKC", sentence))
         self.shouting = text.isupper()
         chunks: list[str] = _CHUNK.findall(text)
-        for chunk, following in zip(chunks, (*chunks[1:], ""), strict=True):
+        for chunk, following in zip(chunks, (*chunks[1:], ""), strict=False):
             if chunk in _CLAUSE:
                 self._mark(chunk)
                 continue

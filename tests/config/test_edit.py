@@ -371,7 +371,7 @@ _EDITS = st.sampled_from(
 
 
 @settings(
-    max_examples=150,
+    max_examples=50,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -402,7 +402,7 @@ def test_an_edit_keeps_every_other_line_byte_for_byte(
 
 
 @settings(
-    max_examples=100,
+    max_examples=50,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -420,7 +420,7 @@ def test_a_removed_upstream_leaves_every_other_line(tmp_path: Path, text: str, n
 
 
 @settings(
-    max_examples=150,
+    max_examples=50,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

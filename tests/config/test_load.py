@@ -326,7 +326,7 @@ _WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(_WORDS, max_size=40).map("".join) | st.text(max_size=80))
 @example('a."b.c"=1\n[upstreams."\\u0000"]\ncommand="x"')
 @example('[upstreams.a]\nurl="http://[::1"')
@@ -349,7 +349,7 @@ _VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["proxy", "upstreams", "console", "formation", "x"]), _VALUES, max_size=3

@@ -268,3 +268,10 @@ def test_behind_a_label_a_statement_has_a_subject_of_its_own() -> None:
 def test_no_one_is_nobody_however_it_is_written(said: str) -> None:
     found = compare("Nobody maintains the parser.", f"{said} maintains the parser.", 0.97)
     assert found.duplicates
+
+
+def test_a_text_without_any_word_is_like_no_other() -> None:
+    for empty in ("'", "''", " ' "):
+        compare("0", empty, None)
+        compare(empty, "0", 0.99)
+        compare(empty, empty, 1.0)

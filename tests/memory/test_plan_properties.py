@@ -155,7 +155,7 @@ def test_the_order_of_rows_and_edges_does_not_count(
 PAIRS = st.lists(st.tuples(st.integers(1, 24), st.integers(1, 24)), max_size=6)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(CROWDS, POLICIES, st.lists(st.integers(1, 24), max_size=3), PAIRS)
 def test_a_plan_right_after_a_run_archives_nothing(
     memory: tuple[list[PlanRow], list[Edge]],
@@ -180,7 +180,7 @@ def test_a_plan_right_after_a_run_archives_nothing(
     assert second.pruned == ()
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(CROWDS, POLICIES)
 def test_whatever_goes_for_another_one_has_a_holder_that_stays(
     memory: tuple[list[PlanRow], list[Edge]], policy: ForgettingPolicy
@@ -198,7 +198,7 @@ def test_whatever_goes_for_another_one_has_a_holder_that_stays(
             assert by_id[one.survivor].trust >= by_id[one.id].trust
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(CROWDS)
 def test_every_pair_of_a_duplicate_group_says_the_same(
     memory: tuple[list[PlanRow], list[Edge]],

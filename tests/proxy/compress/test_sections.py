@@ -234,5 +234,6 @@ def test_repeated_fragments_take_linear_time(piece: str, content: ContentType) -
         return time.thread_time() - begun
 
     # Four times as much may take up to about ten times as long here; quadratic would be sixteen.
-    small = max(seconds(20_000), 0.01)
-    assert seconds(80_000) < 10 * small
+    # The best of three: a machine that has to find memory first is no fault of ours.
+    small = max(min(seconds(20_000) for _ in range(3)), 0.01)
+    assert min(seconds(80_000) for _ in range(3)) < 10 * small

@@ -178,7 +178,7 @@ WORDS = st.text(alphabet="aAbB*?[]%_\\'\"äÄ \ufffd", max_size=5)
     slower=st.floats(0, 10),
     errors=st.booleans(),
 )
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_database_and_the_memory_answer_alike(
     tmp_path_factory: pytest.TempPathFactory,
     calls: list[tuple[str, str, Outcome, float]],
