@@ -159,7 +159,7 @@ class ToolCalls:
     def _give_chance(self, call: HostCall, route: ToolRoute) -> None:
         """Memories may be shown with the answer."""
         surfacer = self._surfacer
-        if surfacer is not None and surfacer.enabled:
+        if surfacer is not None and surfacer.enabled and not surfacer.passes():
             call.chance = surfacer.begin(
                 SurfacedCall(
                     call.id,

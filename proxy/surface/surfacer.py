@@ -110,6 +110,13 @@ class Surfacer:
         """By the settings in force."""
         return self._settings().enabled
 
+    def passes(self) -> bool:
+        """There is nothing to show with any call. Counted, but no chance that is worth a note."""
+        if self.lookup.nothing_there:
+            self.counts[Decision.NO_MEMORIES] += 1
+            return True
+        return False
+
     def begin(self, call: SurfacedCall) -> Chance | None:
         """A tool is called. ``None``: its answer is left alone whatever it is."""
         if call.rules.gate is not None:
