@@ -8,9 +8,10 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.support import fake_ltm
 from tests.support import wordy_upstream as wordy
 from tests.support.mcp_client import PATIENCE, RawClient, connect_host
 from tests.support.stations import (
+    MMS,
     Station,
     alive,
     children_of,
@@ -29,6 +31,9 @@ from tests.support.stations import (
     running_station,
     wait_until,
 )
+
+if TYPE_CHECKING:
+    from mcp import ClientSession
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("surfacing")]
 
@@ -123,6 +128,42 @@ async def test_surfaced_then_rated_then_not_again_and_session_two_sees_what_sess
             if one.surfacing_id == surfacing_id
         ]
         assert call.surfaced_tokens == event.tokens > 0
+
+
+async def test_the_official_client_sees_rates_and_is_spared_what_it_knows(running: Station) -> None:
+    fact = "Invoices of the tax office need the cost centre in the subject."
+    query = {"_context_query": "tax office invoices cost centre"}
+    async with official_client(running) as first, official_client(running) as second:
+        await first.call_tool("memory_store_semantic", {"content": fact})
+        shown = await texts_of(first, "w__short", query)
+        assert fact in shown[-1]
+        (surfacing_id,) = _ID.findall(shown[-1])
+        rated = await first.call_tool(
+            "stm_surfacing_feedback", {"surfacing_id": surfacing_id, "rating": "already_known"}
+        )
+        assert not rated.is_error
+        assert all(fact not in text for text in await texts_of(first, "w__short", query))
+        assert fact in (await texts_of(second, "w__short", query))[-1]
+
+
+@asynccontextmanager
+async def official_client(station: Station) -> AsyncGenerator[ClientSession]:
+    """A session of the official SDK over ``mms connect``."""
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    server = StdioServerParameters(command=MMS, args=["connect"], env=station.environment)
+    async with (
+        stdio_client(server) as (read, write),
+        ClientSession(read, write, read_timeout_seconds=PATIENCE) as session,
+    ):
+        await session.initialize()
+        yield session
+
+
+async def texts_of(session: ClientSession, tool: str, arguments: dict[str, Any]) -> list[str]:
+    result: Any = await session.call_tool(tool, arguments)
+    return [block.text for block in result.content if block.type == "text"]
 
 
 async def test_shortened_and_progressive_answers_carry_memories_behind_their_footers(
