@@ -25,6 +25,7 @@ _SCREENS = {
     "savings": "5",
     "memory": "6",
     "decisions": "7",
+    "surfacing": "9",
 }
 
 
