@@ -112,14 +112,14 @@ def _calls(
 
 
 def _about(project: Project, subject: Subject, chance: random.Random) -> tuple[str, dict[str, Any]]:
-    place = f"/work/{project.name}/{subject.folder}"
+    place = f"~/{project.name}/{subject.folder}"
     file = f"{place}/{chance.choice(subject.files)}"
     tool = chance.choice(("read_file",) * 4 + ("search_code",) * 3 + _RARER)
     arguments: dict[str, Any]
     if tool == "read_file":
         arguments = {"path": file}
     elif tool == "search_code":
-        arguments = {"query": chance.choice(subject.symbols), "path": f"/work/{project.name}"}
+        arguments = {"query": chance.choice(subject.symbols), "path": f"~/{project.name}"}
         if chance.random() < 0.5:
             del arguments["path"]
     elif tool == "search_issues":
@@ -139,18 +139,18 @@ _RARER = ("search_issues", "search_issues", "git_log", "run_tests", "run_command
 
 
 def _about_nothing(project: Project, chance: random.Random) -> tuple[str, dict[str, Any]]:
-    file = f"/work/{project.name}/{chance.choice(project.plain_files)}"
+    file = f"~/{project.name}/{chance.choice(project.plain_files)}"
     word = chance.choice(project.plain_words)
     choices: tuple[tuple[str, dict[str, Any]], ...] = (
         ("read_file", {"path": file}),
         ("read_file", {"path": file}),
         ("search_code", {"query": word}),
-        ("search_code", {"query": word, "path": f"/work/{project.name}"}),
+        ("search_code", {"query": word, "path": f"~/{project.name}"}),
         ("search_issues", {"query": word, "repo": project.name, "limit": 20}),
-        ("git_log", {"path": f"/work/{project.name}", "max_count": chance.randint(5, 30)}),
-        ("git_status", {"path": f"/work/{project.name}"}),
-        ("list_directory", {"path": f"/work/{project.name}"}),
-        ("run_tests", {"target": f"/work/{project.name}/tests/unit"}),
+        ("git_log", {"path": f"~/{project.name}", "max_count": chance.randint(5, 30)}),
+        ("git_status", {"path": f"~/{project.name}"}),
+        ("list_directory", {"path": f"~/{project.name}"}),
+        ("run_tests", {"target": f"~/{project.name}/tests/unit"}),
         ("get_issue", {"number": chance.randint(1, 900), "repo": project.name}),
         ("fetch_url", {"url": f"https://docs.example.org/{chance.choice(_PAGES)}"}),
         ("write_file", {"path": file, "content": "one line"}),
