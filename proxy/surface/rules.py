@@ -41,13 +41,22 @@ def surfacing_of(
     own = upstream.tools.get(tool)
     layers = (upstream,) if own is None else (own, upstream)
     on = next((one.surfacing for one in layers if one.surfacing is not None), True)
-    scores = [one.surfacing_min_score for one in layers if one.surfacing_min_score is not None]
     return ToolSurfacing(
         Decision.TOOL_OFF if not on else tool_gate(settings, upstream.name, tool, traits),
         "" if own is None else own.surfacing_query,
-        scores[0] if scores else settings.min_score,
-        bool(scores),
+        *configured_score(settings, upstream, tool),
     )
+
+
+def configured_score(
+    settings: SurfacingSettings, upstream: UpstreamSettings, tool: str
+) -> tuple[float, bool]:
+    """A tool's threshold by the settings, and whether it was set for this very tool or its upstream."""
+    own = upstream.tools.get(tool)
+    for layer in (upstream,) if own is None else (own, upstream):
+        if layer.surfacing_min_score is not None:
+            return layer.surfacing_min_score, True
+    return settings.min_score, False
 
 
 def limits_for(settings: SurfacingSettings, consumer_model: str) -> InjectionLimits:

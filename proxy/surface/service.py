@@ -76,37 +76,3 @@ NO_SELECTION = SelectionView(
     False, "", 0, 0, 0, 0, (), (), (), 0, 0, None, 0, (), (), 0, 0, 0, 0, 0
 )
 NO_PROGRESSIVE = ProgressiveView(0, 0, 0, 0.0, 0.0, 0.0, 0, 0, 0, 0, ())
-
-
-class NoSurfacing:
-    """A station without it."""
-
-    def glance(self) -> SurfacingGlance:
-        """Nothing."""
-        return SurfacingGlance()
-
-    async def view(self, query: SurfacingQuery) -> SurfacingView:
-        """Nothing."""
-        return NO_SURFACING
-
-    async def tuning(self, since_hours: float, tool: str | None) -> TuningReport:
-        """Nothing."""
-        return TuningReport(since_hours, (), 0)
-
-    async def selection(self) -> SelectionView:
-        """Nothing."""
-        return NO_SELECTION
-
-    async def progressive(self, tool: str) -> ProgressiveView:
-        """Nothing."""
-        return NO_PROGRESSIVE
-
-    async def rate(
-        self, surfacing_id: str, memory_id: str, rating: Rating, rater: Rater
-    ) -> CommandResult:
-        """Refused."""
-        return CommandResult(False, "this station shows no memories")
-
-    async def revert(self, adjustment: int) -> CommandResult:
-        """Refused."""
-        return CommandResult(False, "this station has no tuner")

@@ -28,6 +28,7 @@ from proxy.surface.model import (
     SurfacingView,
     Verdict,
 )
+from proxy.surface.rules import configured_score
 from proxy.surface.sums import (
     RECENT_SECONDS,
     SUMS,
@@ -108,11 +109,7 @@ def configured_by(settings: Settings) -> Configured:
 
     def configured(upstream: str, tool: str) -> tuple[float, bool]:
         server = settings.upstreams.get(upstream, UpstreamSettings())
-        own = server.tools.get(tool)
-        for layer in (server,) if own is None else (own, server):
-            if layer.surfacing_min_score is not None:
-                return layer.surfacing_min_score, True
-        return settings.surfacing.min_score, False
+        return configured_score(settings.surfacing, server, tool)
 
     return configured
 

@@ -37,6 +37,7 @@ from proxy.surface.record import SurfacingRecord
 from proxy.surface.render import render
 from proxy.surface.rules import ToolSurfacing, limits_for
 from proxy.surface.source import MemorySource, SourceAnswer
+from proxy.surface.tuner import threshold_in_force
 
 CANDIDATES = 4
 """So many times as many memories are asked for as may be shown: some are seen, some below the threshold."""
@@ -173,13 +174,8 @@ class Surfacer:
 
     # for ratings and views
 
-    def conversation_of(self, session: int) -> Conversation | None:
-        """The conversation of a connected host; ``None`` before anything was shown in it."""
-        state = self._sessions.get(session)
-        return None if state is None else state.conversation
-
     def conversation_named(self, session_id: str) -> Conversation | None:
-        """The same by `Caller.session_id`, while its host is connected."""
+        """By its `Caller.session_id`; ``None`` unless its host is connected and was shown something."""
         for state in self._sessions.values():
             if state.caller.session_id == session_id:
                 return state.conversation
@@ -187,10 +183,9 @@ class Surfacer:
 
     def threshold(self, upstream: str, tool: str, rules: ToolSurfacing) -> float:
         """The score from which a memory is shown: as set, else as tuned."""
-        step = self.thresholds.get((upstream, tool))
-        if rules.pinned or step is None or step.configured not in (None, rules.min_score):
+        if rules.pinned:
             return rules.min_score
-        return step.after
+        return threshold_in_force(self.thresholds.get((upstream, tool)), rules.min_score)
 
     # insides
 
