@@ -6,6 +6,7 @@ import statistics
 from collections import deque
 
 from proxy.tail import Tail
+from proxy.tool_sums import nearest_rank
 
 STDERR_CHARACTERS = 64 * 1024
 LATENCY_SAMPLES = 500
@@ -46,4 +47,4 @@ class Vitals:
     def p95_ms(self) -> float | None:
         """95th percentile (nearest rank) over the latest calls."""
         ordered = sorted(self._durations)
-        return ordered[-(-len(ordered) * 95 // 100) - 1] if ordered else None
+        return nearest_rank(ordered, 95) if ordered else None

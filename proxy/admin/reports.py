@@ -6,20 +6,19 @@ the command line and the screens show the same figures.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from proxy.admin.texts import error_kind, selection_text, share, short, surfacing_text, tuning_text
 from proxy.answer_model import Savings, SavingsView
 from proxy.commands import Command, CommandResult
-from proxy.model import CallQuery, CallRecord, Outcome, Snapshot, UpstreamState, UpstreamView
+from proxy.model import CallQuery, CallRecord, Snapshot, UpstreamState, UpstreamView
 from proxy.surface.model import SourceStatus, SurfacingQuery, SurfacingView, TuningReport
 from proxy.telemetry.model import ProgressiveView, SelectionView
+from proxy.tool_sums import by_tool
 
 RECENT_CALLS = 5_000
 """Calls that the history per tool looks at."""
-_FAULTS = (Outcome.ERROR, Outcome.TIMEOUT, Outcome.UPSTREAM_LOST)
 _CONNECTED = (UpstreamState.READY, UpstreamState.DEGRADED)
 
 
@@ -45,27 +44,14 @@ class Report:
     """Dataclasses, dicts and plain values, as `msgspec` encodes them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolHistory:
-    """The recent calls of one tool."""
-
-    upstream: str
-    tool: str
-    calls: int
-    errors: int
-    """Ended in an error, a timeout or a lost upstream."""
-    tool_errors: int
-    p50_ms: float
-    p95_ms: float
-
-
 async def proxy_stats(port: AdminPort) -> Report:
     """Token savings, cache hits, calls per tool."""
     snapshot = await port.snapshot()
     savings = await port.savings(0)
     records = await port.calls(CallQuery(limit=RECENT_CALLS))
     source = snapshot.surfacing.source
-    total, history = savings.total, tool_histories(records)
+    total = savings.total
+    history = sorted(by_tool(records), key=lambda one: (-one.calls, one.upstream, one.tool))
     lines = [
         (
             f"Calls: {snapshot.all_time.calls:,} in all ({snapshot.all_time.errors:,} failed), "
@@ -87,9 +73,9 @@ async def proxy_stats(port: AdminPort) -> Report:
             f"{len(records):,} calls: count, failed, p50, p95):"
         ),
     ]
-    by_tool = savings.by_tool()
+    saved_by_tool = savings.by_tool()
     for line in history:
-        saved = by_tool.get((line.upstream, line.tool), Savings())
+        saved = saved_by_tool.get((line.upstream, line.tool), Savings())
         lines.append(
             f"  {line.upstream}/{line.tool}: {saved.before:,} -> {saved.sent:,}; "
             f"{line.calls:,}, {line.errors + line.tool_errors:,}, "
@@ -217,34 +203,6 @@ async def tuning_recommendations(port: AdminPort, since_hours: float, tool: str 
     """What would serve better; nothing is changed."""
     report = await port.tuning(since_hours, tool)
     return Report(tuning_text(report), report)
-
-
-def tool_histories(records: Iterable[CallRecord]) -> list[ToolHistory]:
-    """Calls by tool, the most called first."""
-    groups: dict[tuple[str, str], list[CallRecord]] = {}
-    for record in records:
-        groups.setdefault((record.upstream, record.tool), []).append(record)
-    lines = [
-        ToolHistory(
-            upstream,
-            tool,
-            len(group),
-            sum(one.outcome in _FAULTS for one in group),
-            sum(one.outcome is Outcome.TOOL_ERROR for one in group),
-            percentile([one.duration_ms for one in group], 0.5),
-            percentile([one.duration_ms for one in group], 0.95),
-        )
-        for (upstream, tool), group in groups.items()
-    ]
-    return sorted(lines, key=lambda line: (-line.calls, line.upstream, line.tool))
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which so large a share of them lies (nearest rank); 0 for none."""
-    if not values:
-        return 0.0
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def _upstream_line(view: UpstreamView) -> str:

@@ -11,6 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from proxy.telemetry.model import NamedCount, Percentiles, SelectionView
+from proxy.tool_sums import nearest_rank
 
 LONGEST_LINE = 8 * 1024 * 1024
 """Bytes; a longer line counts as one that cannot be read."""
@@ -154,9 +155,7 @@ class _Tally:
         found = sorted(self._latencies)
         if not found:
             return None
-        p50, p95, p99 = (
-            found[max(0, -(-len(found) * percent // 100) - 1)] for percent in (50, 95, 99)
-        )
+        p50, p95, p99 = (nearest_rank(found, percent) for percent in (50, 95, 99))
         return Percentiles(p50, p95, p99)
 
 

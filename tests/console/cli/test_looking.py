@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from console.cli.stats import by_tool, percentile
 from proxy.model import UpstreamState
+from proxy.tool_sums import by_tool, nearest_rank
 from tests.console.cli.conftest import Instance
 from tests.support.fake_engine import Engine
 from tests.support.fake_station import FakeStation, make_hostile
@@ -261,4 +261,4 @@ def test_sums_by_tool_add_up() -> None:
 def test_a_percentile_is_one_of_the_values(
     values: list[float], percent: int, expected: float
 ) -> None:
-    assert percentile(values, percent) == expected
+    assert nearest_rank(values, percent) == expected
