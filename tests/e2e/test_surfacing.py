@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from console.stations.attached import AttachedStation
 from proxy.commands import RateMemory
-from proxy.model import CallQuery
+from proxy.model import CallQuery, CallRecord
 from proxy.surface.model import Decision, Rater, Rating, SurfacingQuery
 from tests.support import fake_ltm
 from tests.support import wordy_upstream as wordy
@@ -122,12 +123,19 @@ async def test_surfaced_then_rated_then_not_again_and_session_two_sees_what_sess
         assert {one.rater for one in shown.ratings} == set(Rater)
         assert view.events_total == 2
         assert dict(view.since_start)[Decision.SURFACED] == 2
-        (call,) = [
-            one
-            for one in await seen_by_person.calls(CallQuery())
-            if one.surfacing_id == surfacing_id
-        ]
+        (call,) = await recorded(seen_by_person, surfacing_id)
         assert call.surfaced_tokens == event.tokens > 0
+
+
+async def recorded(person: AttachedStation, surfacing_id: str) -> list[CallRecord]:
+    """The calls of a surfacing, once they are measured: the first count loads a vocabulary."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            calls = await person.calls(CallQuery())
+            found = [one for one in calls if one.surfacing_id == surfacing_id]
+            if found:
+                return found
+            await asyncio.sleep(0.05)
 
 
 async def test_the_official_client_sees_rates_and_is_spared_what_it_knows(running: Station) -> None:
