@@ -171,9 +171,14 @@ def parse_compression_feedback(arguments: bytes) -> FeedbackArguments | str:
         return str(mistake)
 
 
-def text_result(text: str, *, is_error: bool = False) -> bytes:
-    """The ``result`` member of an answer that is one text block. Lone surrogates are escaped."""
+def text_result(text: str, structured: object = None, *, is_error: bool = False) -> bytes:
+    """The ``result`` member of an answer that is one text and, if given, the same as a value.
+
+    Lone surrogates are escaped.
+    """
     result: dict[str, object] = {"content": [{"type": "text", "text": text}]}
+    if structured is not None:
+        result["structuredContent"] = structured
     if is_error:
         result["isError"] = True
     try:

@@ -112,12 +112,12 @@ class StationTools:
         call = parse(arguments)
         if isinstance(call, str):
             return HostToolAnswer(text_result(call, is_error=True), is_error=True)
-        results = [
-            await self._ratings.rate(
-                call.surfacing_id, one.memory_id, one.rating, Rater.AGENT, caller.session_id
-            )
-            for one in call.ratings
-        ]
+        results = await self._ratings.rate_all(
+            call.surfacing_id,
+            [(one.memory_id, one.rating) for one in call.ratings],
+            Rater.AGENT,
+            caller.session_id,
+        )
         return HostToolAnswer(*answer(call, results))
 
     async def _propose(self, arguments: bytes, caller: Caller) -> HostToolAnswer:

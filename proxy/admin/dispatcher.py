@@ -12,7 +12,7 @@ import msgspec
 from proxy.admin import reports
 from proxy.admin.reports import AdminPort, Report
 from proxy.commands import ClearCache
-from proxy.surface.feedback_tool import result_of
+from proxy.control_tools import text_result
 
 ADMIN = "stm_admin"
 MOST_RECENT = 100
@@ -58,9 +58,9 @@ class Actions:
                 found = _ACTIONS[action]
                 report = await found.run(self, _checked(found, params))
         except AdminMistake as mistake:
-            return result_of(str(mistake), is_error=True), True
+            return text_result(str(mistake), is_error=True), True
         value = msgspec.to_builtins(report.value)
-        return result_of(report.text, value), False
+        return text_result(report.text, value), False
 
     async def proxy_stats(self, _: Mapping[str, Any]) -> Report:
         return await reports.proxy_stats(self._port)

@@ -8,6 +8,7 @@ from typing import cast
 
 import msgspec
 
+from proxy.control_tools import text_result
 from proxy.surface.model import RateResult, Rating
 from proxy.tool_arguments import Mistake, definition, object_of, shown, string
 
@@ -98,21 +99,7 @@ def answer(call: FeedbackCall, results: Sequence[RateResult]) -> tuple[bytes, bo
         for one, result in zip(call.ratings, results, strict=True)
     ]
     structured = {"surfacing_id": call.surfacing_id, "recorded": recorded, "ratings": entries}
-    return result_of(text, structured, is_error=failed), failed
-
-
-def result_of(text: str, structured: object = None, *, is_error: bool = False) -> bytes:
-    """The ``result`` member of an answer that is one text and, if given, the same as a value."""
-    result: dict[str, object] = {"content": [{"type": "text", "text": _whole(text)}]}
-    if structured is not None:
-        result["structuredContent"] = structured
-    if is_error:
-        result["isError"] = True
-    try:
-        return msgspec.json.encode(result)
-    except UnicodeEncodeError:  # half a surrogate pair in an id that is quoted back
-        result.pop("structuredContent")
-        return msgspec.json.encode(result)
+    return text_result(text, structured, is_error=failed), failed
 
 
 def _single(given: Mapping[str, object]) -> tuple[OneRating, ...]:
@@ -172,7 +159,3 @@ def _fields(item: object) -> dict[str, object] | None:
 
 def _rating(value: object) -> Rating | None:
     return Rating(value) if isinstance(value, str) and value in _RATINGS else None
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()

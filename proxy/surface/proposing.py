@@ -190,6 +190,4 @@ def _answer(said: dict[str, Any], *, accepted: bool = False) -> ProposalAnswer:
         text = msgspec.json.encode(said).decode()
     except UnicodeEncodeError:
         text = json.dumps(said, separators=(",", ":"))
-    plain = text_result(text)
-    body = plain[:-1] + b',"structuredContent":' + text.encode() + b"}"
-    return ProposalAnswer(body, is_error=False, accepted=accepted)
+    return ProposalAnswer(text_result(text, said), is_error=False, accepted=accepted)

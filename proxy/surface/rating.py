@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from config.schema import SurfacingSettings
@@ -47,33 +47,46 @@ class Ratings:
         self._clock = clock
 
     async def rate(
+        self, surfacing_id: str, memory_id: str, rating: Rating, rater: Rater
+    ) -> RateResult:
+        """Keep one rating. ``memory_id`` empty: of every memory of the event."""
+        (result,) = await self.rate_all(surfacing_id, ((memory_id, rating),), rater)
+        return result
+
+    async def rate_all(
         self,
         surfacing_id: str,
-        memory_id: str,
-        rating: Rating,
+        ratings: Sequence[tuple[str, Rating]],
         rater: Rater,
         session_id: str = "",
-    ) -> RateResult:
-        """Keep one rating. ``memory_id`` empty: of every memory of the event.
+    ) -> list[RateResult]:
+        """Keep ratings by memory, see `rate`, and learn from them together; results in their order.
 
         ``session_id``: of the agent that rates; it can only rate what it was shown itself.
         """
         try:
             event = await asyncio.to_thread(self._record.read_event, surfacing_id)
         except StoreUnavailable as error:
-            return RateResult(False, f"The ratings cannot be read now: {error}. Try again later.")
+            text = f"The ratings cannot be read now: {error}. Try again later."
+            return [RateResult(False, text)] * len(ratings)
         if event is None or (rater is Rater.AGENT and event.conversation != session_id):
             # Another session's events do not exist for an agent: what they hold is not its business.
-            return RateResult(
-                False,
+            text = (
                 f"There is no surfacing {surfacing_id[:64]!r} in this session. Use the id exactly as "
-                "the answer gave it.",
+                "the answer gave it."
             )
-        ids = [memory_id] if memory_id else [one.memory_id for one in event.memories]
-        results = [await self._rate_one(event, id, rating, rater) for id in ids]
+            return [RateResult(False, text)] * len(ratings)
+        results = [await self._rate(event, id, rating, rater) for id, rating in ratings]
         if any(result.ok and not result.repeated for result in results):
             await self._learn(event)
             self._changed()
+        return results
+
+    async def _rate(
+        self, event: SurfacingEvent, memory_id: str, rating: Rating, rater: Rater
+    ) -> RateResult:
+        ids = [memory_id] if memory_id else [one.memory_id for one in event.memories]
+        results = [await self._rate_one(event, id, rating, rater) for id in ids]
         if len(results) == 1:
             return results[0]
         refused = next((result for result in results if not result.ok), None)

@@ -91,7 +91,10 @@ class Rig:
 
     async def rate(self, host: FakeHost, surfacing_id: str, memory_id: str, rating: Rating) -> Any:
         session_id = self.callers.of(host.session).session_id
-        return await self.ratings.rate(surfacing_id, memory_id, rating, Rater.AGENT, session_id)
+        (result,) = await self.ratings.rate_all(
+            surfacing_id, [(memory_id, rating)], Rater.AGENT, session_id
+        )
+        return result
 
     def decisions(self) -> dict[Decision, int]:
         return dict(self.surfacer.counts)
