@@ -7,13 +7,13 @@ file is as the program left it: ``config.toml.20261201T124500-3f2a9c1d04be.bak``
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
 from config.edit import EditRefusedError, replace_text, set_keys
+from config.file_writes import write_new
 
 _NAME = re.compile(r"(?P<file>.+)\.\d{8}T\d{6}-(?P<digest>[0-9a-f]{12})\.bak")
 
@@ -36,11 +36,7 @@ def set_keys_with_backup(
         backup = file.with_name(f"{file.name}.{at:%Y%m%dT%H%M%S}-{_digest(new)}.bak")
         if backup.is_file() and backup.read_bytes() == old:
             return  # the same change once more within a second
-        handle = os.open(backup, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(handle, "wb") as stream:  # noqa: PTH123  # a descriptor, not a path
-            stream.write(old)
-            stream.flush()
-            os.fsync(handle)
+        write_new(backup, old)
 
     set_keys(file, values, environ=environ, keep=keep)
     return backup

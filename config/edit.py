@@ -10,8 +10,6 @@ import contextlib
 import copy
 import fcntl
 import os
-import secrets
-import stat
 import time
 import tomllib
 from collections.abc import Callable, Generator, Mapping
@@ -21,6 +19,7 @@ from typing import Any, cast
 from config.check import Checker, Values
 from config.document import Document
 from config.environment import suggest_key
+from config.file_writes import make_parents, replace_file, stamp_of
 from config.keys import Key, Kind, find_key, keys_of
 from config.load import problems_in
 from config.problem import Problem, new_errors
@@ -242,17 +241,17 @@ def _edit(
     variables = os.environ if environ is None else environ
     target = file.resolve()
     try:
-        _make_parents(target.parent)
+        make_parents(target.parent)
         with _locked(target):
             for _ in range(_ATTEMPTS):
-                before = _stamp(target)
+                before = stamp_of(target)
                 new = _changed_text(target, change, variables)
                 if new is None:
                     return
-                if _stamp(target) == before:
+                if stamp_of(target) == before:
                     if keep is not None:
                         keep(target.read_bytes() if before else b"", new)
-                    _replace(target, new)
+                    replace_file(target, new)
                     return
     except OSError as error:
         raise EditRefusedError(
@@ -352,14 +351,6 @@ def _plain(value: object) -> object:
     return getattr(value, "value", value)
 
 
-def _make_parents(directory: Path) -> None:
-    """Missing directories are private: the file may hold tokens."""
-    if not directory.exists():
-        _make_parents(directory.parent)
-        with contextlib.suppress(FileExistsError):
-            directory.mkdir(mode=0o700)
-
-
 @contextlib.contextmanager
 def _locked(target: Path) -> Generator[None]:
     """Hold the lock beside the file. It stays there: removing a lock file would open a race."""
@@ -380,33 +371,3 @@ def _locked(target: Path) -> Generator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def _stamp(target: Path) -> tuple[int, int, int] | None:
-    try:
-        status = target.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
-
-
-def _replace(target: Path, text: str) -> None:
-    """Write beside it, flush to the disk, and rename over it."""
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o600
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.new")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with open(handle, "wb") as stream:  # noqa: PTH123  # a descriptor, not a path
-            stream.write(text.encode("utf-8"))
-            stream.flush()
-            os.fchmod(handle, mode)
-            os.fsync(handle)
-        beside.replace(target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    directory = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
