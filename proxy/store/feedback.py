@@ -6,19 +6,16 @@ A report is noted at once and written by a thread. Reads see it from the first m
 from __future__ import annotations
 
 import sqlite3
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
 from proxy.answer_model import FeedbackLine, FeedbackReport
 from proxy.store.calls import clean
-from proxy.store.database import Migration, open_for_reading, transaction
-from proxy.store.writable import WritableFile
-from proxy.store.writer_thread import WriterThread
+from proxy.store.database import Migration, open_for_reading
+from proxy.store.note_store import NoteStore
 
 KEPT_SECONDS = 90 * 86_400.0
 KEPT_REPORTS = 10_000
@@ -76,7 +73,7 @@ def _as_it_is(text: str) -> str:
     return text
 
 
-class FeedbackStore:
+class FeedbackStore(NoteStore[_Row]):
     """Reports in one file, with what is not written yet in memory. Any thread may call any method."""
 
     def __init__(
@@ -87,26 +84,17 @@ class FeedbackStore:
         clock: Callable[[], float] = time.time,
     ) -> None:
         """``redact`` hides secrets in what agents write."""
+        super().__init__(
+            database,
+            MIGRATIONS,
+            self._insert_rows,
+            what=WHAT,
+            thread="mms-feedback",
+            most_waiting=MOST_WAITING,
+        )
         self._database = database
         self._redact = redact
         self._clock = clock
-        self._lock = threading.Lock()
-        self._waiting: deque[_Row] = deque(maxlen=MOST_WAITING)
-        self._file = WritableFile(database, MIGRATIONS, what=WHAT, on_opened=_nothing)
-        self._thread = WriterThread("mms-feedback", self._file, self._write)
-
-    def start(self) -> None:
-        """Start the thread, which opens the file."""
-        self._thread.start()
-
-    def stop(self, timeout_seconds: float) -> bool:
-        """Write what waits and end the thread. False when that took too long."""
-        return self._thread.stop(timeout_seconds)
-
-    @property
-    def problem(self) -> str:
-        """Why nothing is written, for a person; empty while all is well."""
-        return self._thread.problem
 
     def report(self, feedback: Feedback, at: float) -> None:
         """Keep a report. Returns at once."""
@@ -118,43 +106,28 @@ class FeedbackStore:
             clean(self._redact(feedback.missing[: 2 * LONGEST_TEXT])[:LONGEST_TEXT]),
             clean(feedback.trace_id[:_LONGEST_NAME]),
         )
-        with self._lock:
-            self._waiting.append(row)
-        self._thread.wake()
+        self.note(row)
 
     def counts(self, *, upstream: str = "", tool: str = "") -> FeedbackReport:
         """Reports by tool and kind; empty names match all. Blocking.
 
         Raises `StoreUnavailable` when the file cannot be read.
         """
-        with self._lock:
-            waiting = tuple(self._waiting)
-        stored = _read(self._database)
-        # A report that was written in between must not count twice.
-        rows = dict.fromkeys((*stored, *waiting)) if waiting else stored
+        rows = self.with_waiting(lambda: _read(self._database))
         return _counted(rows, upstream, tool, self._clock())
 
-    def _write(self, connection: sqlite3.Connection) -> None:
-        with self._lock:
-            rows = tuple(self._waiting)
-        if not rows:
-            return
-        with transaction(connection):
-            connection.executemany(
-                "INSERT INTO reports (created_at, server, tool, kind, missing, trace_id) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                rows,
-            )
-            connection.execute(
-                "DELETE FROM reports WHERE created_at < ?", (self._clock() - KEPT_SECONDS,)
-            )
-            connection.execute(
-                "DELETE FROM reports WHERE id <= (SELECT max(id) FROM reports) - ?", (KEPT_REPORTS,)
-            )
-        with self._lock:
-            for row in rows:
-                if self._waiting and self._waiting[0] is row:
-                    self._waiting.popleft()
+    def _insert_rows(self, connection: sqlite3.Connection, rows: Sequence[_Row]) -> None:
+        connection.executemany(
+            "INSERT INTO reports (created_at, server, tool, kind, missing, trace_id) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+        connection.execute(
+            "DELETE FROM reports WHERE created_at < ?", (self._clock() - KEPT_SECONDS,)
+        )
+        connection.execute(
+            "DELETE FROM reports WHERE id <= (SELECT max(id) FROM reports) - ?", (KEPT_REPORTS,)
+        )
 
 
 def read_feedback(
@@ -190,7 +163,3 @@ def _counted(rows: Iterable[_Row], upstream: str, tool: str, now: float) -> Feed
             for key, group in sorted(groups.items())
         )
     )
-
-
-def _nothing(_connection: sqlite3.Connection) -> None:
-    """The file needs no reading when it is opened."""

@@ -9,13 +9,12 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from proxy.store.database import open_for_reading, transaction
+from proxy.store.note_store import Backlog
 from proxy.store.surfacing_retention import KEPT_SECONDS, Retention
 from proxy.store.surfacing_rows import (
     Note,
@@ -50,16 +49,12 @@ from proxy.surface.model import (
 )
 from proxy.surface.record import ToolScores
 
-_Waiting = TypeVar("_Waiting")
-
 MOST_WAITING = 2_000
 """Notes kept in memory while the file cannot be written; then the oldest are lost."""
 LEARNT_SECONDS = 30 * 86_400.0
 """Ratings of so long a time are what the tuner learns from."""
 MOST_ADJUSTMENTS = 200
 """Of one tool, for the tuner."""
-
-
 OPPORTUNITIES_AT_ONCE = 200
 """Fewer wait for the next event, read or half minute."""
 
@@ -82,9 +77,8 @@ class SurfacingStore:
         self._database = database
         self._redact = redact
         self._clock = clock
-        self._lock = threading.Lock()
-        self._notes: deque[Note] = deque(maxlen=MOST_WAITING)
-        self._opportunities: deque[Opportunity] = deque(maxlen=MOST_WAITING)
+        self._notes: Backlog[Note] = Backlog(MOST_WAITING)
+        self._opportunities: Backlog[Opportunity] = Backlog(MOST_WAITING)
         self._deciding = threading.Lock()
         """Held from looking to noting, where the note depends on what is there."""
         self._last_adjustment = 0
@@ -118,10 +112,9 @@ class SurfacingStore:
 
     def note_opportunity(self, opportunity: Opportunity) -> None:
         """Keep an opportunity. Returns at once."""
-        with self._lock:
-            self._opportunities.append(opportunity)
-            many = len(self._opportunities) >= OPPORTUNITIES_AT_ONCE
-        if many:  # every call leaves one: a thread that wakes up for each would slow calls down
+        self._opportunities.add(opportunity)
+        if len(self._opportunities) >= OPPORTUNITIES_AT_ONCE:
+            # Every call leaves one: a thread that wakes up for each would slow calls down.
             self._thread.wake()
 
     def read_event(self, surfacing_id: str) -> SurfacingEvent | None:
@@ -196,17 +189,14 @@ class SurfacingStore:
         return not self._stopped and self._thread.settle()
 
     def _note(self, note: Note) -> None:
-        with self._lock:
-            self._notes.append(note)
+        self._notes.add(note)
         self._thread.wake()
 
     def _waits(self) -> bool:
-        with self._lock:
-            return bool(self._notes or self._opportunities)
+        return bool(len(self._notes) or len(self._opportunities))
 
     def _waiting(self) -> tuple[tuple[Note, ...], tuple[Opportunity, ...]]:
-        with self._lock:
-            return tuple(self._notes), tuple(self._opportunities)
+        return self._notes.waiting(), self._opportunities.waiting()
 
     def _insert(
         self,
@@ -225,9 +215,8 @@ class SurfacingStore:
         if notes or opportunities:
             with transaction(connection):
                 self._insert(connection, notes, opportunities)
-            with self._lock:
-                _remove(self._notes, notes)
-                _remove(self._opportunities, opportunities)
+            self._notes.remove(notes)
+            self._opportunities.remove(opportunities)
         self._retention.apply(connection, len(notes) + len(opportunities))
 
 
@@ -276,13 +265,6 @@ def _judged(
         else (f" The person said {person.value}, which counts.")
     )
     return RateResult(True, f"Recorded {said}{instead}.{counts}")
-
-
-def _remove(waiting: deque[_Waiting], written: Sequence[_Waiting]) -> None:
-    """Take what was written from the front; some of it may have been pushed out meanwhile."""
-    for one in written:
-        if waiting and waiting[0] is one:
-            waiting.popleft()
 
 
 def _nothing(_connection: sqlite3.Connection) -> None:
