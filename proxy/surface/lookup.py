@@ -90,23 +90,22 @@ class Lookup:
             async with asyncio.timeout(LONGEST_SEARCH_SECONDS):
                 answer = await source.search(SourceQuery(chance.search.text, call.caller, limit))
         except TimeoutError:
-            self._failed(f"no answer within {LONGEST_SEARCH_SECONDS:.0f} s")
+            self._failed(chance, f"no answer within {LONGEST_SEARCH_SECONDS:.0f} s")
             return Looked(None, Decision.TIMEOUT)
         except SourceUnavailable as error:
-            self._failed(str(error))
+            self._failed(chance, str(error))
             return Looked(None, Decision.UNAVAILABLE)
         except SourceFailed as error:
-            self._failed(str(error))
+            self._failed(chance, str(error))
             return Looked(None, Decision.FAILED)
         except Exception as error:  # the source's edge: a fault in it costs the memories only
             _log.exception("the search for memories failed inside mms")
-            self._failed(f"mms itself failed ({type(error).__name__})")
+            self._failed(chance, f"mms itself failed ({type(error).__name__})")
             return Looked(None, Decision.FAILED)
         finally:
             if probe:
                 trouble.probing = False
-        if chance.decision is not Decision.TIMEOUT:
-            # An answer that came too late serves the next call, but the source is no better for it.
+        if not _judged(chance):
             trouble.breaker = trouble.breaker.succeeded()
             trouble.problem = ""
         if answer.hints:
@@ -118,7 +117,7 @@ class Lookup:
     def abandon(self, looking: asyncio.Task[Looked]) -> None:
         """It took longer than an answer may wait. What it finds may serve the next call."""
         seconds = self._settings().timeout_seconds
-        self._failed(f"no answer within surfacing.timeout_seconds = {seconds:g}")
+        self._count(f"no answer within surfacing.timeout_seconds = {seconds:g}")
         if self._abandoned >= MOST_ABANDONED:
             looking.cancel()
             return
@@ -167,9 +166,21 @@ class Lookup:
             while len(self._found) > MOST_CACHED:
                 self._found.popitem(last=False)
 
-    def _failed(self, problem: str) -> None:
-        self._trouble.breaker = self._trouble.breaker.failed(self._monotonic())
-        self._trouble.problem = problem
+    def _failed(self, chance: Chance, problem: str) -> None:
+        if not _judged(chance):
+            self._count(problem)
+
+    def _count(self, problem: str) -> None:
+        """A search has failed. While the breaker is open, only the probe's failure says anything new."""
+        trouble = self._trouble
+        if trouble.breaker.closed or trouble.probing:
+            trouble.breaker = trouble.breaker.failed(self._monotonic())
+            trouble.problem = problem
 
     def _abandoned_ended(self, _: asyncio.Task[Looked]) -> None:
         self._abandoned -= 1
+
+
+def _judged(chance: Chance) -> bool:
+    """It was too late for its call, which counted already: how it ends in the end says nothing more."""
+    return chance.decision is Decision.TIMEOUT

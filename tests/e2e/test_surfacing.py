@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from console.stations.attached import AttachedStation
+from proxy.breaker import FAILURES_TO_OPEN
 from proxy.commands import RateMemory
 from proxy.model import CallQuery, CallRecord
 from proxy.surface.model import Decision, Rater, Rating, SurfacingQuery
@@ -237,8 +238,10 @@ async def test_an_external_memory_killed_in_mid_call_costs_no_answer_and_comes_b
             await _until_shown(host)
             pid = ltm_of(station)
             os.kill(pid, signal.SIGSTOP)  # it hangs in the middle of the call
-            told = await blocks(host, "w__short", "release notes of the search service again")
-            assert len(told) == 1
+            for number in range(FAILURES_TO_OPEN):
+                query = f"release notes of the search service, {number} times"
+                assert len(await blocks(host, "w__short", query)) == 1
+            assert (await person.surfacing(SurfacingQuery(limit=0))).source.state == "open"
             os.kill(pid, signal.SIGKILL)
             assert len(await blocks(host, "w__short", "release notes, the third time")) == 1
             wait_until(lambda: not alive(pid), "the external memory has ended")

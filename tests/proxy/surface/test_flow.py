@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from config.schema import CacheSettings, Compression, SurfacingPosition, SurfacingSettings
+from proxy.breaker import FIRST_OPEN_SECONDS
 from proxy.callers import Callers
 from proxy.compress.notices import PROGRESSIVE_FOOTER_TOKEN
 from proxy.model import Outcome, UpstreamState
@@ -234,6 +235,25 @@ async def test_a_source_that_is_always_late_is_left_alone_although_it_answers_in
         rig.source.gate = None
         assert blocks(await ask(host)) == [LONG]
         assert rig.decisions() == {Decision.TIMEOUT: 5, Decision.CIRCUIT_OPEN: 1}
+
+
+async def test_searches_that_end_late_do_not_keep_the_breaker_open_for_longer(
+    tmp_path: Path,
+) -> None:
+    rig = Rig(tmp_path, timeout_seconds=0.01, cooldown_seconds=0)
+    rig.source.gate = asyncio.Event()
+    async with running_rig(rig):
+        host = rig.relay.host()
+        for number in range(5):
+            await ask(host, f"{QUERY} number {'abcdefgh'[number]}eta")
+        assert rig.surfacer.lookup.status().state == "open"
+        rig.source.failure = SourceUnavailable("it was killed")
+        rig.source.gate.set()
+        rig.source.gate = None
+        await ask(rig.relay.host())  # the abandoned ones end meanwhile
+        retry = rig.surfacer.lookup.status().retry_in_seconds
+        assert retry is not None
+        assert retry <= FIRST_OPEN_SECONDS
 
 
 async def test_a_source_that_fails_costs_the_memories_only_and_recovers(tmp_path: Path) -> None:
