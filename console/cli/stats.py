@@ -11,7 +11,7 @@ from console.cli.context import run as run_async
 from console.cli.errors import ExitCode, UsageError
 from console.cli.history import Sums, read_calls, read_savings, read_sums
 from console.cli.savings import print_savings, savings_report
-from console.cli.surfacing import read_either
+from console.cli.surfacing import read_view
 from proxy.admin.texts import helpfulness
 from proxy.answer_model import SavingsView
 from proxy.model import CallQuery, CallRecord, Totals
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
     query = CallQuery(limit=RECENT, upstream=arguments.upstream)
     recorded = run_async(_read(context, query, arguments.days))
     sums, records, from_station = recorded.sums, recorded.records, recorded.from_station
-    shown, _ = run_async(read_either(context, SurfacingQuery(limit=0)))
+    shown = recorded.shown
     savings = of_upstream(recorded.savings, arguments.upstream)
     tools = by_tool(records)
     if context.out.as_json:
@@ -75,6 +75,7 @@ class _Recorded:
     sums: Sums
     records: tuple[CallRecord, ...]
     savings: SavingsView
+    shown: SurfacingView
     from_station: bool
 
 
@@ -84,6 +85,7 @@ async def _read(context: Context, query: CallQuery, days: int) -> _Recorded:
             await read_sums(context, station),
             await read_calls(context, station, query),
             await read_savings(context, station, days),
+            await read_view(context, station, SurfacingQuery(limit=0)),
             station is not None,
         )
 
