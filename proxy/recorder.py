@@ -50,6 +50,13 @@ __all__ = ["CallObservation", "Recorder"]
 
 _BATCH_SECONDS = 0.05
 _BATCH_BYTES = 8 * 1024 * 1024
+_LARGE_BYTES = 256 * 1024
+_QUIET_SECONDS = 0.1
+_DELAY_SECONDS = 1.0
+_DELAY_BYTES = 32 * 1024 * 1024
+"""More bytes than `_LARGE_BYTES` keep a processor busy when they are measured, which slows the upstream and
+the station where processors are few: they wait until no call ended for `_QUIET_SECONDS`, but at most
+`_DELAY_SECONDS`, and for no more than `_DELAY_BYTES`."""
 _IDLE_SECONDS = 30.0
 _LONGEST_ERROR = 500
 """Characters of an error that are kept."""
@@ -127,6 +134,9 @@ class Recorder:
         self._queue: deque[CallObservation] = deque()
         self._wake = threading.Event()
         self._wanted = 1
+        self._wanted_bytes = _BATCH_BYTES
+        self._emptying = False
+        """A batch is done, and the queue was not empty: the rest does not wait again."""
         self._capacity = 0
         self._bytes_in = 0
         self._bytes_out = 0
@@ -206,7 +216,7 @@ class Recorder:
             return
         self._bytes_in += size
         queue.append(call)
-        if (len(queue) >= self._wanted or waiting > _BATCH_BYTES) and not self._wake.is_set():
+        if (len(queue) >= self._wanted or waiting > self._wanted_bytes) and not self._wake.is_set():
             self._wake.set()
 
     def tool_list_sent(self, ours: int | bytes) -> None:
@@ -310,18 +320,33 @@ class Recorder:
         self._wait(_BATCH_SECONDS if more else _IDLE_SECONDS if retry is None else retry)
         self._note_tool_lists()
         self._in_hand = self._take()
+        self._emptying = bool(self._queue)
         if self._in_hand:
             self._record(self._in_hand)
             self._fault = ""
 
     def _wait(self, idle_seconds: float) -> None:
-        """Until a batch is full, or `_BATCH_SECONDS` after its first call, or for nothing."""
+        """Until a batch is full, or `_BATCH_SECONDS` after its first call, or for nothing.
+
+        A batch of large answers also waits for a pause of the calls.
+        """
+        if self._emptying:
+            return
+        self._wanted_bytes = _BATCH_BYTES
         for wanted, seconds in ((1, idle_seconds), (BATCH, _BATCH_SECONDS)):
             self._wanted = wanted
             self._wake.clear()
             if len(self._queue) < wanted and not self._stopping and not self._tool_lists:
                 self._wake.wait(seconds)
             if not self._queue:
+                return
+        self._wanted, self._wanted_bytes = MOST_WAITING_CALLS, _DELAY_BYTES
+        latest = time.monotonic() + _DELAY_SECONDS
+        while not self._stopping and _LARGE_BYTES < self._bytes_in - self._bytes_out < _DELAY_BYTES:
+            before = self._bytes_in
+            self._wake.clear()
+            self._wake.wait(_QUIET_SECONDS)
+            if self._bytes_in == before or time.monotonic() >= latest:
                 return
 
     def _take(self) -> list[CallObservation]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-import time
 from collections.abc import Callable
 
 from proxy.store.writable import WritableFile
@@ -13,7 +12,8 @@ from proxy.store.writable import WritableFile
 _IDLE_SECONDS = 30.0
 """What is not urgent is written after so long, or with what is."""
 _FAULT_SECONDS = 1.0
-_BREATH_SECONDS = 0.005
+_GATHER_SECONDS = 0.1
+"""What comes within so long shares one turn of the disk, and the calls it came from go on undisturbed."""
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class WriterThread:
         self._file = file
         self._write = write
         self._wake = threading.Event()
-        self._stopping = False
+        self._stop = threading.Event()
         self._fault = ""
         self._thread: threading.Thread | None = None
         self.disk = threading.Lock()
@@ -42,7 +42,7 @@ class WriterThread:
 
     def start(self) -> None:
         """Start; the thread opens the file."""
-        self._stopping = False
+        self._stop.clear()
         self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
         self._thread.start()
 
@@ -59,7 +59,7 @@ class WriterThread:
         thread = self._thread
         if thread is None:
             return True
-        self._stopping = True
+        self._stop.set()
         self._wake.set()
         thread.join(timeout_seconds)
         if thread.is_alive():
@@ -70,12 +70,10 @@ class WriterThread:
     def _run(self) -> None:
         try:
             self._step(at_once=True)
-            while not self._stopping:
+            while not self._stop.is_set():
                 self._wake.wait(self._pause())
+                self._stop.wait(_GATHER_SECONDS)
                 self._wake.clear()
-                if not self._stopping:
-                    # Whoever woke us goes on first, and what else comes now shares the disk's turn.
-                    time.sleep(_BREATH_SECONDS)
                 self._step()
             self._step(at_once=True)
         finally:

@@ -683,6 +683,40 @@ def test_readers_work_beside_the_running_recorder(bench: Bench) -> None:
     assert recorder.unrecorded == 0
 
 
+def test_large_answers_wait_together_for_a_pause_of_the_calls(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_BATCH_SECONDS", 0.0)
+    monkeypatch.setattr(recorder_module, "_QUIET_SECONDS", WAIT)
+    monkeypatch.setattr(recorder_module, "_DELAY_SECONDS", WAIT)
+    monkeypatch.setattr(recorder_module, "_DELAY_BYTES", 1_000_000)
+    recorder = bench.recorder()
+    large = RESULT.replace(b"three", b"x" * 400_000)
+    ids = bench.observe(recorder, 3, result=large)
+    assert [record.id for record in bench.batches.get(timeout=WAIT)] == ids
+
+
+@pytest.mark.parametrize("bound", ["_QUIET_SECONDS", "_DELAY_SECONDS"])
+def test_large_answers_do_not_wait_for_ever(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    other = "_DELAY_SECONDS" if bound == "_QUIET_SECONDS" else "_QUIET_SECONDS"
+    monkeypatch.setattr(recorder_module, bound, 0.0)
+    monkeypatch.setattr(recorder_module, other, WAIT / 10)
+    recorder = bench.recorder()
+    ids = bench.observe(recorder, result=RESULT.replace(b"three", b"x" * 400_000))
+    assert [record.id for record in bench.recorded(1)] == ids
+
+
+def test_stopping_does_not_wait_for_a_pause(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "_QUIET_SECONDS", 10 * WAIT)
+    monkeypatch.setattr(recorder_module, "_DELAY_SECONDS", 10 * WAIT)
+    recorder = bench.recorder()
+    ids = bench.observe(recorder, result=RESULT.replace(b"three", b"x" * 400_000))
+    assert recorder.stop(WAIT)
+    assert [record.id for record in bench.recorded(1)] == ids
+
+
 def test_what_is_measured_already_is_not_counted_again(bench: Bench) -> None:
     known = Measured(Sizes(), Sizes(7, 6, 5), Sizes(4, 3, 2), 1)
     recorder = bench.recorder()
