@@ -18,6 +18,8 @@ _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 _TOKEN = re.compile(_STRING + rb"|[{}\[\],:]", re.DOTALL)
 _SPACE = re.compile(rb"(" + _STRING + rb")|[ \t\r\n]++", re.DOTALL)
 _WHITE = b" \t\r\n"
+_STRICT = msgspec.json.Decoder(str)
+_LENIENT = json.JSONDecoder(strict=False)
 _ESCAPES = re.compile(r"(?<!\\)((?:\\\\)*+)((?:\\u[0-9a-fA-F]{4})++)")
 
 
@@ -47,9 +49,12 @@ def string(raw: bytes) -> str:
     raw = raw.strip(_WHITE)
     if raw[:1] != b'"':
         return ""
-    text = raw.decode("utf-8", "replace")
     try:
-        value: object = json.loads(text, strict=False)
+        return _STRICT.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        text = raw.decode("utf-8", "replace")
+    try:
+        value: object = _LENIENT.decode(text)
     except ValueError:
         return text.strip('"')
     return value if isinstance(value, str) else ""
