@@ -36,7 +36,6 @@ class SettingInfo:
     """``file:line`` or the variable's name; empty for defaults."""
     live: bool
     help: str
-    reserved: bool
 
 
 def setting_rows(loaded: Loaded) -> tuple[SettingInfo, ...]:
@@ -103,7 +102,6 @@ def _info(loaded: Loaded, path: KeyPath, key: Key) -> SettingInfo:
         where=provenance.where,
         live=key.live,
         help=key.help,
-        reserved=key.reserved,
     )
 
 
@@ -128,8 +126,7 @@ def _section_schema(section: type[Any]) -> dict[str, Any]:
 
 
 def _key_schema(key: Key) -> dict[str, Any]:
-    note = " Reserved: nothing in this version reads it." if key.reserved else ""
-    described: dict[str, Any] = {"description": key.help + note}
+    described: dict[str, Any] = {"description": key.help}
     if key.kind is Kind.SECTION and key.section is not None:
         return {**described, **_section_schema(key.section)}
     if key.kind is Kind.SECTIONS and key.section is not None:
@@ -227,8 +224,6 @@ def _section_reference(at: KeyPath, section: type[Any], help: str) -> Iterator[s
 
 def _reference_row(path: KeyPath, key: Key, in_file_only: bool) -> str:
     meaning = key.help
-    if key.reserved:
-        meaning += " *Reserved.*"
     if not in_file_only and key.kind is not Kind.TABLE:
         meaning += f" Variable: `{variable_of(path)}`."
     default = toml_value(key.default)

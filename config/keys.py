@@ -44,7 +44,6 @@ class Key:
     optional: bool = False
     """The default means "not set" (another value stands in)."""
     live: bool = True
-    reserved: bool = False
     minimum: float | None = None
     maximum: float | None = None
     secret: bool = False

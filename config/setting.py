@@ -13,7 +13,6 @@ def setting(
     help: str,
     *,
     live: bool = True,
-    reserved: bool = False,
     minimum: float | None = None,
     maximum: float | None = None,
     secret: bool = False,
@@ -21,14 +20,13 @@ def setting(
 ) -> Any:
     """Declare one setting.
 
-    ``live``: a change takes effect while the station runs. ``reserved``: accepted, but nothing in
-    this version reads it. ``minimum``/``maximum``: inclusive bounds. ``secret``: never shown in
-    clear. ``expand``: ``${VAR}``, ``${VAR:-default}`` and ``~`` are replaced.
+    ``live``: a change takes effect while the station runs. ``minimum``/``maximum``: inclusive
+    bounds. ``secret``: never shown in clear. ``expand``: ``${VAR}``, ``${VAR:-default}`` and ``~``
+    are replaced.
     """
     metadata = {
         "help": help,
         "live": live,
-        "reserved": reserved,
         "minimum": minimum,
         "maximum": maximum,
         "secret": secret,

@@ -120,9 +120,6 @@ class EmbeddedSource:
             stored.record.id, status, created.isoformat(timespec="seconds"), stored.repeated, hint
         )
 
-    async def close(self) -> None:
-        """The connection is the station's (`console.memory_tools.StationMemory`)."""
-
     def _any_memory(self) -> bool:
         """Whether something may have been stored; a database elsewhere is not looked at."""
         return bool(self._settings().url) or (self._paths.memory_directory / DATABASE).exists()

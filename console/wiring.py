@@ -74,7 +74,6 @@ class SettingsFile:
                 row.where,
                 row.live,
                 row.help,
-                row.reserved,
             )
             for row in setting_rows(self._store.loaded)
         )

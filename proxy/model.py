@@ -398,8 +398,6 @@ class SettingRow:
     live: bool
     """A change takes effect while the station runs."""
     help: str
-    reserved: bool
-    """Accepted, but nothing in this version reads it."""
 
 
 @dataclass(frozen=True, slots=True)

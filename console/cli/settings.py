@@ -83,7 +83,6 @@ def _rows(context: Context) -> tuple[tuple[SettingRow, ...], SettingsView | None
             where=row.where,
             live=row.live,
             help=row.help,
-            reserved=row.reserved,
         )
         for row in setting_rows(context.load())
     )
@@ -112,7 +111,7 @@ def _show(arguments: argparse.Namespace, context: Context) -> int:
                 row.key,
                 row.value or "\u2013",
                 row.source,
-                "reserved" if row.reserved else "live" if row.live else "restart",
+                "live" if row.live else "restart",
                 row.where,
                 *((row.help,) if arguments.help_text else ()),
             )
@@ -276,6 +275,4 @@ def _after(key: str, context: Context) -> list[str]:
         notes.append(f"It stays {row.value}: {where} is stronger.")
     if not row.live:
         notes.append("It takes effect when a station starts.")
-    if row.reserved:
-        notes.append("It is reserved: nothing in this version reads it.")
     return notes

@@ -129,10 +129,7 @@ class ConfigScreen(MainScreen):
         wrong = self._view is not None and any(one.key == row.key for one in self._view.problems)
         glyph = "\u2716" if wrong else "\u25cf" if changed else " "
         mark = Cell(glyph, Tone.BAD if wrong else Tone.ACCENT)
-        if row.reserved:
-            effect = Cell("unused", Tone.MUTED)
-        else:
-            effect = Cell("live" if row.live else "restart", Tone.MUTED)
+        effect = Cell("live" if row.live else "restart", Tone.MUTED)
         place = row.where.rpartition("/")[2] if row.source.endswith("file") else row.where
         return (
             mark,
@@ -286,8 +283,6 @@ def problem_lines(problem: SettingProblem) -> list[TextLine]:
 def _row_lines(row: SettingRow) -> list[TextLine]:
     where = f" ({row.where})" if row.where else ""
     effect = "while the station runs" if row.live else "at the next start of the station"
-    if row.reserved:
-        effect = "nothing in this version reads it"
     return [
         (Cell(row.help),),
         (Cell("value    ", Tone.MUTED), Cell(row.value)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 REMEMBERED = 10_000
-"""Memories, and surfacings, of one conversation."""
+"""Memories of one conversation."""
 
 
 class Conversation:
@@ -22,16 +22,13 @@ class Conversation:
         """Memories shown so far, repeated ones counted again."""
         self._seen: OrderedDict[str, float] = OrderedDict()
         self._invalid: OrderedDict[str, None] = OrderedDict()
-        self._surfacings: OrderedDict[str, tuple[str, ...]] = OrderedDict()
 
-    def showed(self, surfacing_id: str, memory_ids: tuple[str, ...], now: float) -> None:
-        """Memories went out under this id. Also called for held-out ones: they count as seen."""
+    def showed(self, memory_ids: tuple[str, ...], now: float) -> None:
+        """Memories went out. Also called for held-out ones: they count as seen."""
         self.shown += len(memory_ids)
-        self._surfacings[surfacing_id] = memory_ids
         for memory_id in memory_ids:
             self._seen[memory_id] = now
             self._seen.move_to_end(memory_id)
-        _bound(self._surfacings)
         _bound(self._seen)
 
     def has_seen(self, memory_id: str, now: float) -> bool:
@@ -56,17 +53,7 @@ class Conversation:
         """It was rated away."""
         return memory_id in self._invalid
 
-    def was_given(self, surfacing_id: str, memory_id: str = "") -> bool:
-        """This conversation got that surfacing, with that memory in it when one is named.
 
-        What another one got is none of its business, and not its to rate.
-        """
-        memories = self._surfacings.get(surfacing_id)
-        return memories is not None and (not memory_id or memory_id in memories)
-
-
-def _bound(
-    kept: OrderedDict[str, None] | OrderedDict[str, float] | OrderedDict[str, tuple[str, ...]],
-) -> None:
+def _bound(kept: OrderedDict[str, None] | OrderedDict[str, float]) -> None:
     while len(kept) > REMEMBERED:
         kept.popitem(last=False)

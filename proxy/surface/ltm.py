@@ -139,9 +139,6 @@ class ExternalSource:
             self._capabilities = None  # the one that ends is not asked any more
             self._changed.set()
 
-    async def close(self) -> None:
-        """Nothing is held but by `run`."""
-
     def _begin(self, wanted: LtmSettings, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
         upstream = Upstream(
             UpstreamSettings(

@@ -101,10 +101,6 @@ class MemorySource(Protocol):
         """
         ...
 
-    async def close(self) -> None:
-        """Let go of what it holds."""
-        ...
-
 
 class NoSource:
     """No memory at all."""
@@ -123,6 +119,3 @@ class NoSource:
     async def propose(self, memory: NewMemory) -> Proposed:
         """Raises `SourceUnavailable`."""
         raise SourceUnavailable("this station has no memory")
-
-    async def close(self) -> None:
-        """Nothing is held."""

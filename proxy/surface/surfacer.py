@@ -278,7 +278,7 @@ class Surfacer:
             rendered.shown,
         )
         self._record.note_event(event)
-        state.conversation.showed(surfacing_id, tuple(one.memory_id for one in rendered.shown), now)
+        state.conversation.showed(tuple(one.memory_id for one in rendered.shown), now)
         self._changed()
         if placed is None:
             return unchanged

@@ -43,7 +43,7 @@ def test_rows_tell_value_default_and_source(load: Load) -> None:
     assert rows["proxy.max_queued"].source is Source.DEFAULT
     assert rows["proxy.max_queued"].where == ""
     row = rows["formation.enabled"]
-    assert (row.value, row.source, row.reserved) == ("true", Source.ENVIRONMENT, False)
+    assert (row.value, row.source) == ("true", Source.ENVIRONMENT)
     assert row.where == "MEMTOMEM_STM_FORMATION__ENABLED"
 
 

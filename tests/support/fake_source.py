@@ -37,7 +37,6 @@ class FakeSource:
     """By idempotency key."""
     cancelled: int = 0
     """Searches that nobody waited for to their end."""
-    closed: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -87,10 +86,6 @@ class FakeSource:
         return Proposed(
             f"candidate-{number}", "pending", "2026-03-01T12:00:00+00:00", known, "Review it."
         )
-
-    async def close(self) -> None:
-        """Note it."""
-        self.closed = True
 
     async def _wait(self) -> None:
         if self.gate is not None:

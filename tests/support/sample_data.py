@@ -447,7 +447,6 @@ SETTINGS = SettingsView(
             "",
             live=True,
             help="Advertise the stm_admin tool to hosts.",
-            reserved=True,
         ),
         SettingRow(
             "proxy.call_timeout_seconds",
@@ -457,7 +456,6 @@ SETTINGS = SettingsView(
             f"{_FILE}:3",
             live=True,
             help="Deadline of a call. Hosts give up at 60 seconds.",
-            reserved=False,
         ),
         SettingRow(
             "proxy.max_in_flight",
@@ -467,7 +465,6 @@ SETTINGS = SettingsView(
             "/home/ada/projects/shop/.mms.toml:2",
             live=True,
             help="Calls running at once per upstream; further ones queue.",
-            reserved=False,
         ),
         SettingRow(
             "proxy.http.enabled",
@@ -477,7 +474,6 @@ SETTINGS = SettingsView(
             "MEMTOMEM_STM_PROXY__HTTP__ENABLED",
             live=False,
             help="Also serve streamable HTTP on the loopback interface, protected by a token.",
-            reserved=False,
         ),
         SettingRow(
             "proxy.http.port",
@@ -487,7 +483,6 @@ SETTINGS = SettingsView(
             "",
             live=False,
             help="Port; 0 takes a free one.",
-            reserved=False,
         ),
         SettingRow(
             "proxy.history.max_days",
@@ -497,7 +492,6 @@ SETTINGS = SettingsView(
             "--set proxy.history.max_days",
             live=True,
             help="Recorded calls older than this are deleted.",
-            reserved=False,
         ),
         SettingRow(
             "upstreams.github.env.GITHUB_TOKEN",
@@ -507,7 +501,6 @@ SETTINGS = SettingsView(
             f"{_FILE}:14",
             live=True,
             help="Variables added to the small inherited environment.",
-            reserved=False,
         ),
         SettingRow(
             "upstreams.notes.enabled",
@@ -517,7 +510,6 @@ SETTINGS = SettingsView(
             f"{_FILE}:21",
             live=True,
             help="Start this upstream and advertise its tools.",
-            reserved=False,
         ),
         SettingRow(
             "console.theme",
@@ -527,7 +519,6 @@ SETTINGS = SettingsView(
             "",
             live=True,
             help="Name of the colour theme.",
-            reserved=False,
         ),
     ),
     problems=(),

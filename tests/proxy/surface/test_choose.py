@@ -46,7 +46,7 @@ def test_the_best_from_the_threshold_on_are_taken() -> None:
 
 def test_the_reason_is_the_last_filter_that_took_something_away() -> None:
     talk = Conversation()
-    talk.showed("5f3c9a01b2d4", ("m0", "m1"), 0.0)
+    talk.showed(("m0", "m1"), 0.0)
     talk.invalidate("m1")
     demoted = {"m2": DEMOTED_FROM, "m3": DEMOTED_FROM - 1}
     assert _choose([]).decision is Decision.NO_RESULTS
@@ -85,7 +85,7 @@ def test_a_text_that_says_the_same_as_a_better_one_is_left_out() -> None:
 
 def test_a_text_that_says_the_same_as_a_seen_or_refused_one_shares_its_fate() -> None:
     talk = Conversation()
-    talk.showed("5f3c9a01b2d4", ("old",), 0.0)
+    talk.showed(("old",), 0.0)
     found = [
         FoundMemory("new", "Deploys run from release!", 0.9),
         FoundMemory("old", "Deploys run from release.", 0.1),
@@ -126,7 +126,7 @@ def test_what_is_shown_passed_every_filter(
     limit: int,
 ) -> None:
     talk = Conversation()
-    talk.showed("5f3c9a01b2d4", tuple(sorted(seen)), 0.0)
+    talk.showed(tuple(sorted(seen)), 0.0)
     for memory in invalid:
         talk.invalidate(memory)
     found = [FoundMemory(*row) for row in rows]

@@ -12,25 +12,25 @@ from proxy.surface.conversation import Conversation
 def test_a_memory_that_was_shown_is_seen_until_its_time_is_over() -> None:
     talk = Conversation(100.0)
     assert not talk.has_seen("a", 0.0)
-    talk.showed("5f3c9a01b2d4", ("a", "b"), 1000.0)
+    talk.showed(("a", "b"), 1000.0)
     assert talk.has_seen("a", 1000.0)
     assert talk.has_seen("b", 1099.9)
     assert not talk.has_seen("a", 1100.0)
     assert not talk.has_seen("c", 1000.0)
-    talk.showed("a91e77c0de55", ("a",), 1100.0)
+    talk.showed(("a",), 1100.0)
     assert talk.has_seen("a", 1150.0)
     assert talk.shown == 3
 
 
 def test_without_a_time_a_memory_never_comes_again() -> None:
     talk = Conversation(0.0)
-    talk.showed("5f3c9a01b2d4", ("a",), 0.0)
+    talk.showed(("a",), 0.0)
     assert talk.has_seen("a", 1e12)
 
 
 def test_another_time_to_live_counts_for_what_was_shown_before() -> None:
     talk = Conversation(0.0)
-    talk.showed("5f3c9a01b2d4", ("a",), 0.0)
+    talk.showed(("a",), 0.0)
     talk.dedup_ttl_seconds = 10.0
     assert talk.has_seen("a", 9.0)
     assert not talk.has_seen("a", 10.0)
@@ -46,29 +46,17 @@ def test_a_memory_rated_away_stays_away_until_the_rating_is_taken_back() -> None
     assert not talk.is_invalid("a")
 
 
-def test_only_what_the_conversation_was_given_is_its_own() -> None:
-    talk = Conversation()
-    talk.showed("5f3c9a01b2d4", ("a", "b"), 0.0)
-    assert talk.was_given("5f3c9a01b2d4")
-    assert talk.was_given("5f3c9a01b2d4", "b")
-    assert not talk.was_given("5f3c9a01b2d4", "c")
-    assert not talk.was_given("a91e77c0de55")
-    assert not Conversation().was_given("5f3c9a01b2d4")
-
-
 def test_all_that_is_remembered_is_bounded_and_the_oldest_is_forgotten() -> None:
     talk = Conversation()
     most = conversation.REMEMBERED
     for number in range(most + 2):
-        talk.showed(f"{number:012x}", (str(number),), float(number))
+        talk.showed((str(number),), float(number))
         talk.invalidate(str(number))
     last = most + 1
     assert talk.has_seen(str(last), last)
     assert talk.is_invalid(str(last))
-    assert talk.was_given(f"{last:012x}")
     assert not talk.has_seen("1", last)
     assert not talk.is_invalid("1")
-    assert not talk.was_given(f"{1:012x}")
     assert talk.shown == most + 2
 
 
@@ -81,8 +69,8 @@ def test_seen_means_shown_less_than_its_time_ago(
     shows: list[tuple[str, float]], now: float, ttl: float
 ) -> None:
     talk = Conversation(ttl)
-    for number, (memory, at) in enumerate(shows):
-        talk.showed(str(number), (memory,), at)
+    for memory, at in shows:
+        talk.showed((memory,), at)
     latest = dict(shows)
     for memory in "abc":
         assert talk.has_seen(memory, now) == (memory in latest and now - latest[memory] < ttl)

@@ -127,9 +127,9 @@ def test_another_tool_may_ask_the_same() -> None:
 def test_a_spent_session_searches_no_more() -> None:
     gate, talk = SessionGate(), Conversation()
     settings = dataclasses.replace(SETTINGS, max_per_session=2)
-    talk.showed("5f3c9a01b2d4", ("a",), 0.0)
+    talk.showed(("a",), 0.0)
     assert gate.admit(settings, "t", "staging deploy", talk, 0.0) is None
-    talk.showed("a91e77c0de55", ("b",), 0.0)
+    talk.showed(("b",), 0.0)
     assert gate.admit(settings, "t", "billing rules", talk, 9.0) is Decision.SESSION_BUDGET
 
 

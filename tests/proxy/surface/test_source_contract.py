@@ -92,7 +92,6 @@ async def test_every_source_keeps_the_contract(
         await what_fits_comes_first_and_says_why(source)
         await a_query_of_any_kind_is_answered(source)
         await a_proposal_is_filed_once_and_is_not_found_before_a_person_decides(source)
-        await source.close()
 
 
 async def what_fits_comes_first_and_says_why(source: MemorySource) -> None:
