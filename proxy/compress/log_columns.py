@@ -108,6 +108,11 @@ def few(sample: Sequence[bytes]) -> int:
     return max(_USUAL, len(sample) // 16)
 
 
+def is_counted(sample: Sequence[bytes]) -> bool:
+    """Whether a column, by a sample of it, has few values or is of numbers: all its words are looked at."""
+    return len(set(sample)) <= few(sample) or usual_numbers(sample) is not None
+
+
 def look_at_words(
     column: Sequence[bytes], counts: Counter[bytes], rows: Sequence[int], found: dict[int, float]
 ) -> bool:

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import repeat
 
 from proxy.compress.log_columns import (
+    HEXADECIMAL,
     LEAST_MEMBERS,
     MOST_COLUMNS,
     SAMPLE,
@@ -33,23 +34,6 @@ _STRANGE_SHARE = 16
 """In a column in which more than one of so many lines has a word of its own, that is not strange."""
 _BLOCK = 128
 """Lines that are turned into columns at a time."""
-_MANY = 32
-"""A block of a column with more different words than these is hardly of a column with few."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Some lines of a template, turned."""
-
-    start: int
-    end: int
-    """Which lines of the template."""
-    columns: list[tuple[bytes, ...]]
-    """Empty where nobody is expected to ask for the words."""
-    constant: list[bool]
-    """Which columns have one value."""
-    harmless: list[bool]
-    """Which columns have nothing but harmless words."""
 
 
 @dataclass(slots=True)
@@ -59,11 +43,17 @@ class Template:
     width: int
     source: Sequence[bytes]
     """All lines of the log, their words separated by white space."""
+    counted: AbstractSet[int] = frozenset()
+    """Columns that are kept even where they are harmless: all of their words are expected to be asked for."""
     rows: list[int] = field(default_factory=list[int])
     """Numbers of the template's lines, ascending."""
-    blocks: list[_Block] = field(default_factory=list[_Block])
     lines: list[list[bytes]] = field(default_factory=list[list[bytes]])
-    """The words of the last lines, which are not in blocks."""
+    """The words of the last lines, which are not in columns."""
+    _columns: list[list[bytes]] = field(default_factory=list[list[bytes]])
+    """The words of each column, block by block: joined, or one where all are the same; empty where all are
+    harmless. As objects of their own they would drive each other out of the cache."""
+    _ends: list[int] = field(default_factory=list[int])
+    """How many lines there are up to the end of each block."""
 
     def add(
         self, rows: Sequence[int], lines: Sequence[list[bytes]], harmless: frozenset[bytes]
@@ -78,26 +68,18 @@ class Template:
         """Turn all lines that are left into columns."""
         if not self.lines:
             return
-        columns: list[tuple[bytes, ...]] = []
-        constant: list[bool] = []
-        safe: list[bool] = []
-        for column in zip(*self.lines, strict=True):
-            first = column[0]
-            same = first == column[-1] and column.count(first) == len(column)
-            is_safe = first in harmless
-            if same:
-                column = (first,) * len(column)
-            elif is_safe:
-                values = set(column)
-                is_safe = values <= harmless
-                # Freeing words at once keeps all that follows in the cache.
-                if is_safe and len(values) > _MANY and first.isalpha():
-                    column = ()
-            columns.append(column)
-            constant.append(same)
-            safe.append(is_safe)
-        end = len(self.rows)
-        self.blocks.append(_Block(end - len(self.lines), end, columns, constant, safe))
+        if not self._columns:
+            self._columns = [[] for _ in range(self.width)]
+        for number, words in enumerate(zip(*self.lines, strict=True)):
+            first = words[0]
+            if number not in self.counted and harmless.issuperset(words):
+                text = b""
+            elif first == words[-1] and words.count(first) == len(words):
+                text = first
+            else:
+                text = b" ".join(words)
+            self._columns[number].append(text)
+        self._ends.append(len(self.rows))
         self.lines = []
 
     def sample(self) -> list[tuple[bytes, ...]]:
@@ -105,26 +87,33 @@ class Template:
         some = self.rows[:: -(-len(self.rows) // SAMPLE)]
         return list(zip(*[self.source[row].split() for row in some], strict=True))
 
-    def constant(self, number: int) -> bool:
-        """Whether a column has one value."""
-        first = self.blocks[0].columns[number][:1]
-        return all(
-            block.constant[number] and block.columns[number][:1] == first for block in self.blocks
-        )
+    def constant(self, number: int) -> bytes:
+        """The one value of a column; empty when it has several, or is left out somewhere."""
+        texts = self._columns[number]
+        first = texts[0]
+        return first if b" " not in first and texts.count(first) == len(texts) else b""
 
     def column(self, number: int) -> Sequence[bytes]:
         """All values of a column."""
-        cells = list(chain.from_iterable([block.columns[number] for block in self.blocks]))
-        if len(cells) < len(self.rows):
-            return [self.source[row].split()[number] for row in self.rows]
-        return cells
+        if not all(self._columns[number]):
+            return [self.source[row].split(None, number + 1)[number] for row in self.rows]
+        return self.telling(number)[0]
 
     def telling(self, number: int) -> tuple[list[bytes], list[int]]:
         """The values of a column, and their lines, without blocks in which all are harmless."""
-        told = [block for block in self.blocks if not block.harmless[number]]
-        values = chain.from_iterable([block.columns[number] for block in told])
-        rows = chain.from_iterable([self.rows[block.start : block.end] for block in told])
-        return list(values), list(rows)
+        words: list[bytes] = []
+        rows: list[int] = []
+        start = 0
+        for text, end in zip(self._columns[number], self._ends, strict=True):
+            if text:
+                words += text.split() if b" " in text else (text,) * (end - start)
+                rows += self.rows[start:end]
+            start = end
+        return words, rows
+
+    def only_ids(self, number: int) -> bool:
+        """Whether a column has nothing but hexadecimal digits where it is not harmless."""
+        return not b"".join(self._columns[number]).translate(None, HEXADECIMAL)
 
 
 @dataclass(slots=True)
@@ -141,26 +130,26 @@ class Survey:
     _own: dict[bytes, int] = field(default_factory=dict[bytes, int])
     """A word that is not known, and its line; -1 when it stands in several."""
     _found: list[int] = field(default_factory=list[int])
-    """Lines with a wanted word in a column in which words are not shared."""
-    _shared: list[tuple[AbstractSet[bytes], Sequence[bytes], Sequence[int]]] = field(
-        default_factory=list[tuple[AbstractSet[bytes], Sequence[bytes], Sequence[int]]]
+    """Lines with a wanted word."""
+    _small: list[tuple[AbstractSet[bytes], int]] = field(
+        default_factory=list[tuple[AbstractSet[bytes], int]]
     )
-    """Columns with their values and lines; harmless ones may be missing."""
+    """Words of lines of small templates that are not harmless; and the line."""
+    _ids_wanted: bool = False
+    """Whether hexadecimal digits may contain a wanted word."""
 
     def __post_init__(self) -> None:
-        words = list(self.known)
-        self.harmless = self.known.difference(
-            [words[number] for number in containing(words, self.wanted)]
-        )
+        self.harmless = self.known - self._wanted_among(self.known)
+        self._ids_wanted = not all(word.translate(None, HEXADECIMAL) for word in self.wanted)
 
     def add(self, template: Template) -> None:
         """All lines of one template."""
         rows = template.rows
         if len(rows) < LEAST_MEMBERS or template.width > MOST_COLUMNS:
             for line, row in zip(template.lines, rows, strict=True):
-                values = set(line)
-                self._shared.append((values, line, (row,) * len(line)))
-                self._note_own(telling_words(values - self.known), line, repeat(row))
+                loud = set(line) - self.harmless
+                self._small.append((loud, row))
+                self._note_own(telling_words(loud - self.known), line, repeat(row))
             return
         template.turn(self.harmless)
         far: dict[int, float] = {}
@@ -175,24 +164,18 @@ class Survey:
 
     def suspects(self) -> list[int]:
         """Lines with a wanted word, in order."""
-        vocabulary = list(set[bytes]().union(*[values for values, _, _ in self._shared]))
-        wanted = {vocabulary[number] for number in containing(vocabulary, self.wanted)}
-        found = set(self._found)
-        for values, column, rows in self._shared:
-            if not wanted.isdisjoint(values):
-                found.update(
-                    [row for word, row in zip(column, rows, strict=True) if word in wanted]
-                )
-        return sorted(found)
+        wanted = self._wanted_among(set[bytes]().union(*[words for words, _ in self._small]))
+        small = [row for words, row in self._small if not wanted.isdisjoint(words)]
+        return sorted({*self._found, *small})
 
     def _column(
         self, template: Template, number: int, sample: Sequence[bytes], far: dict[int, float]
     ) -> None:
         rows = template.rows
-        if template.constant(number):
-            value = sample[0]
-            if value not in self.harmless:
-                self._shared.append(({value}, (value,) * len(rows), rows))
+        constant = template.constant(number)
+        if constant:
+            if self._wanted_among({constant} - self.harmless):
+                self._found += rows
             return
         if len(set(sample)) <= few(sample):
             column = template.column(number)
@@ -205,9 +188,9 @@ class Survey:
             template.column(number), sample, rows, far
         ):
             return
-        column, told = template.telling(number)
-        if not column:
+        if template.only_ids(number) and not self._ids_wanted:
             return
+        column, told = template.telling(number)
         if sum(map(self.known.__contains__, sample)) * _FREE < len(sample) * (_FREE - 1):
             self._found += [told[at] for at in containing(column, self.wanted)]
         else:
@@ -216,11 +199,21 @@ class Survey:
     def _share(
         self, values: AbstractSet[bytes], column: Sequence[bytes], rows: Sequence[int], count: int
     ) -> None:
-        """``count``: lines of the column, harmless ones included."""
-        self._shared.append((values, column, rows))
-        own = telling_words(values - self.known)
+        """Words of a column that lines share. ``count``: its lines, harmless ones included."""
+        loud = values - self.harmless
+        if not loud:
+            return
+        wanted = self._wanted_among(loud)
+        if wanted:
+            self._found += [row for word, row in zip(column, rows, strict=True) if word in wanted]
+        own = telling_words(loud - self.known)
         if len(own) * _STRANGE_SHARE <= count:
             self._note_own(own, column, rows)
+
+    def _wanted_among(self, words: AbstractSet[bytes]) -> set[bytes]:
+        """The words that contain a wanted one."""
+        texts = list(words)
+        return {texts[number] for number in containing(texts, self.wanted)} if texts else set()
 
     def _note_own(
         self, own: AbstractSet[bytes], words: Sequence[bytes], rows: Iterable[int]

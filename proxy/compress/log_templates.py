@@ -43,25 +43,26 @@ class Groups:
     """Lines with a value that their template does not usually have, in the order of templates."""
 
 
-def templates(data: bytes) -> list[list[int]]:
-    """The lines of ``data`` (UTF-8, split at line feeds) by template, as in `Groups`."""
-    lines = data.split(b"\n")
+def templates(text: str, lines: Sequence[str]) -> list[list[int]]:
+    """The lines of ``text`` (split at line feeds) by template, as in `Groups`."""
+    data = text.encode("utf-8", "surrogatepass")
     forms = None if _hardly_repeat(lines) else _forms(data)
     return _by_common_words(data) if forms is None else forms
 
 
-def group(data: bytes, wanted: Sequence[bytes] = ()) -> Groups:
-    """The lines of ``data`` (UTF-8, split at line feeds), grouped.
+def group(text: str, lines: Sequence[str], wanted: Sequence[bytes] = ()) -> Groups:
+    """The lines of ``text`` (split at line feeds), grouped.
 
-    ``wanted``: in lower case; what `Groups.suspects` contain, inside of a word.
+    ``wanted``: as UTF-8 in lower case; what `Groups.suspects` contain, inside of a word.
     """
-    lines = data.split(b"\n")
+    data = text.encode("utf-8", "surrogatepass")
     forms = None if _hardly_repeat(lines) else _forms(data)
     if forms is None:
         return _varied(data, wanted)
-    first = [lines[members[0]] for members in forms]
+    raw = data.split(b"\n")
+    first = [raw[members[0]] for members in forms]
     suspects = [forms[number] for number in sorted(containing(first, wanted))]
-    odd = [one for members in forms for one in unusual(lines, members)]
+    odd = [one for members in forms for one in unusual(raw, members)]
     if len(forms) <= _FEW_FORMS:
         return Groups(forms, [], [], suspects, odd)
     lone, strange = _among_forms(first)
@@ -74,13 +75,13 @@ def group(data: bytes, wanted: Sequence[bytes] = ()) -> Groups:
     )
 
 
-def _hardly_repeat(lines: Sequence[bytes]) -> bool:
+def _hardly_repeat(lines: Sequence[str]) -> bool:
     """Whether most lines of a sample have a form of their own."""
     if len(lines) <= 2 * SAMPLE:
         return False
-    sample = lines[:: -(-len(lines) // SAMPLE)]
-    forms = set(b"\n".join(sample).translate(None, HEXADECIMAL).split(b"\n"))
-    return len(forms) * 2 > len(sample)
+    sample = "\n".join(lines[:: -(-len(lines) // SAMPLE)]).encode("utf-8", "surrogatepass")
+    forms = sample.translate(None, HEXADECIMAL).split(b"\n")
+    return len(set(forms)) * 2 > len(forms)
 
 
 def _forms(data: bytes) -> list[list[int]] | None:
@@ -120,7 +121,9 @@ def _varied(data: bytes, wanted: Sequence[bytes]) -> Groups:
     for some in alike(lines, words):
         template = found.get(some.template)
         if template is None:
-            template = found[some.template] = Template(len(some.words[0]), lines)
+            width = len(some.words[0])
+            counted = words.counted.get(width, frozenset[int]())
+            template = found[some.template] = Template(width, lines, counted)
         template.add(some.rows, some.words, survey.harmless)
     ordered = sorted(found.values(), key=lambda template: template.rows[0])
     for template in ordered:

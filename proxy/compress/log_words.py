@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
+from itertools import chain
 from operator import itemgetter
 from typing import TypeVar
 
-from proxy.compress.log_columns import SAMPLE
+from proxy.compress.log_columns import MOST_COLUMNS, SAMPLE, is_counted
 
 _FREQUENT = 4
 _SHARES = (100, 20, 6, 3)
@@ -27,6 +27,7 @@ _BLOCK = 256
 
 _Cells = tuple[bytes, ...]
 _Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
 _Line = TypeVar("_Line", bound=Sequence[bytes])
 
 
@@ -40,6 +41,8 @@ class Vocabulary:
     """Words that several lines have."""
     places: dict[int, list[int]]
     """Where common words stand, by the number of words in a line; none where they stand nowhere."""
+    counted: dict[int, frozenset[int]]
+    """Places of few values or of numbers, by the number of words in a line. All lines may tell otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +61,21 @@ def vocabulary(lines: Sequence[bytes]) -> Vocabulary:
     sample = [line.split() for line in lines[:: -(-len(lines) // SAMPLE)]]
     counts = Counter(chain.from_iterable(sample))
     common = _telling(sample, counts)
-    places: dict[int, set[int]] = {}
-    if common:
-        for line in sample:
-            at_common = compress(range(len(line)), map(common.__contains__, line))
-            places.setdefault(len(line), set()).update(at_common)
+    places: dict[int, list[int]] = {}
+    counted: dict[int, frozenset[int]] = {}
+    for width, members in by_key(map(len, sample), sample).items():
+        columns = list(zip(*members, strict=True))
+        found = [place for place, words in enumerate(columns) if not common.isdisjoint(words)]
+        if found:
+            places[width] = found
+        counted[width] = frozenset(
+            place for place, words in enumerate(columns[:MOST_COLUMNS]) if is_counted(words)
+        )
     return Vocabulary(
         frozenset(common),
-        frozenset(word for word, count in counts.items() if count > 1),
-        {width: sorted(found) for width, found in places.items() if found},
+        frozenset([word for word, count in counts.items() if count > 1]),
+        places,
+        counted,
     )
 
 
@@ -117,10 +126,10 @@ def common_words(counts: Counter[bytes], least: int) -> set[bytes]:
     return {word for word, count in counts.items() if count >= least and word.isalpha()}
 
 
-def by_key(keys: Iterable[_Key], indexes: Iterable[int]) -> dict[_Key, list[int]]:
-    """The indexes by their keys, both in the order in which they come."""
-    found: defaultdict[_Key, list[int]] = defaultdict(list)
-    _append_each(map(found.__getitem__, keys), indexes)
+def by_key(keys: Iterable[_Key], values: Iterable[_Value]) -> dict[_Key, list[_Value]]:
+    """The values by their keys, both in the order in which they come."""
+    found: defaultdict[_Key, list[_Value]] = defaultdict(list)
+    _append_each(map(found.__getitem__, keys), values)
     return found
 
 
@@ -180,7 +189,7 @@ def _by_common(
     return found.lists
 
 
-def _append_each(lists: Iterable[list[int]], indexes: Iterable[int]) -> None:
-    """Append each index to its list."""
+def _append_each(lists: Iterable[list[_Value]], values: Iterable[_Value]) -> None:
+    """Append each value to its list."""
     # A loop that runs in C takes half the time of one written out; only its effects are wanted.
-    deque(map(list[int].append, lists, indexes), maxlen=0)
+    deque(map(list[_Value].append, lists, values), maxlen=0)

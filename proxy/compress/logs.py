@@ -16,6 +16,7 @@ from proxy.compress import log_templates, notices
 from proxy.compress.line_view import section_id, show_lines
 from proxy.compress.model import Reduction, Task
 from proxy.compress.ranking import MAX_QUERY, scores
+from proxy.compress.word_search import containing
 from proxy.compress.words import query_terms
 
 _ALARM_WORDS = """
@@ -46,16 +47,10 @@ _COUNTED = ("error", "fail", "exception", "timeout")
 _MAY_BE_NONE = re.compile(r"[=:]\s*[\"']?[0nf]|0 |no |zero |without |any |ignor|recovered ")
 """In lower case, one of each of these stands in what is harmless; looking for them takes less time."""
 _GRAVE_HINTS = (
-    "fatal",
-    "panic",
-    "critical",
-    "emerg",
-    "traceback",
-    "severe",
-    "segfault",
-    "memory",
-    "oom",
+    *(b"fatal", b"panic", b"critical", b"emerg", b"traceback"),
+    *(b"severe", b"segfault", b"memory", b"oom"),
 )
+"""One of these stands in what is grave."""
 _FRAME = re.compile(
     r"^(?:\s+\S|Caused by\b|Traceback \(|Suppressed:|\.\.\. \d+ more|goroutine \d+"
     r"|[\w.$]{1,200}(?:Error|Exception)\b)"
@@ -71,6 +66,8 @@ _LEAST_LINES = 4
 _CHECKED = 6
 """Lines of one template that are read to know whether it reports something bad."""
 _MOST_TRACES = 4
+_MOST_FIRST = 120
+"""Lines of each kind that come first."""
 _FEW = 40
 """A word of the query in so few lines is telling in any case."""
 _COMMON_TERM = 0.02
@@ -98,8 +95,7 @@ def extract_log(task: Task) -> Reduction | None:
     lines = task.text.split("\n")
     if len(lines) < _LEAST_LINES:
         return None
-    data = task.text.encode("utf-8", "surrogatepass")
-    groups = log_templates.group(data, _ALARMS)
+    groups = log_templates.group(task.text, lines, _ALARMS)
     frequent = [members for members in groups.templates if len(members) > _RARE]
     frequent.sort(key=lambda members: (-len(members), members[0]))
     rare = [index for members in groups.templates if len(members) <= _RARE for index in members]
@@ -135,7 +131,9 @@ def _ranked(lines: Sequence[str], found: _Findings) -> Iterator[int]:
     yield last
     traced = 0
     first = ((found.asked, 2), (found.alarms, 3), (found.odd, 2), (found.rare, 2))
-    for source, line in _in_turns([(islice(lines_, 120), turns) for lines_, turns in first]):
+    for source, line in _in_turns(
+        [(islice(lines_, _MOST_FIRST), turns) for lines_, turns in first]
+    ):
         yield line
         if source <= 1 and traced < _MOST_TRACES:
             frames = _frames(lines, line)
@@ -151,8 +149,8 @@ def _ranked(lines: Sequence[str], found: _Findings) -> Iterator[int]:
     for step in (1, -1, 2, -2):
         yield from (line + step for line in close if 0 <= line + step <= last)
     yield from found.more_alarms
-    yield from found.asked[120:400]
-    yield from found.rare[120:400]
+    yield from found.asked[_MOST_FIRST:400]
+    yield from found.rare[_MOST_FIRST:400]
     yield from found.frequent[80:]
     for step in range(last + 1):
         if step > last - step:
@@ -207,26 +205,40 @@ def _telling_first(rare: list[int], groups: log_templates.Groups) -> list[int]:
 
 
 def _alarms(lines: Sequence[str], suspects: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
-    """Lines that report something bad: one per form, the grave first; then the others, spread."""
+    """Lines that report something bad: one per form, the grave first; then the others, spread.
+
+    Of lines that stand alone no more are read than are shown.
+    """
+    # All lines of a form say the same but for numbers, so a few tell how bad it is.
+    checked = [[lines[index][:_READ] for index in members[:_CHECKED]] for members in suspects]
+    texts = ["\n".join(heads).encode("utf-8", "surrogatepass") for heads in checked]
+    hinted = containing(texts, _GRAVE_HINTS)
     alarming: list[tuple[int, int, Sequence[int]]] = []
-    for members in suspects:
-        # All lines of a form say the same but for numbers, so a few tell how bad it is.
-        worst = max(_gravity(lines[index]) for index in members[:_CHECKED])
+    enough = _MOST_FIRST
+    order = sorted(
+        range(len(suspects)), key=lambda at: (at not in hinted, len(suspects[at]), suspects[at][0])
+    )
+    for at in order:
+        members, may_be_grave = suspects[at], at in hinted
+        if enough <= 0 and len(members) == 1:
+            continue  # all that was found is as grave at least, and comes first
+        worst = max([_gravity(head, may_be_grave=may_be_grave) for head in checked[at]])
         if worst:
             alarming.append((-worst, len(members), members))
+        if worst == (3 if may_be_grave else 2):
+            enough -= 1
     alarming.sort()
     first = [members[0] for _, _, members in alarming]
     others = [index for _, _, members in alarming for index in _spread(members[1:], 24)]
     return first, others
 
 
-def _gravity(line: str) -> int:
+def _gravity(head: str, *, may_be_grave: bool) -> int:
     """0: nothing happened; 1: perhaps something; 2: an error; 3: the end of something."""
-    head = line[:_READ]
     low = head.lower()
-    if _MAY_BE_NONE.search(low) is not None and any(map(low.__contains__, _COUNTED)):
+    if any(map(low.__contains__, _COUNTED)) and _MAY_BE_NONE.search(low) is not None:
         head = _HARMLESS.sub("", head)
-    if any(map(low.__contains__, _GRAVE_HINTS)) and _GRAVE.search(head) is not None:
+    if may_be_grave and _GRAVE.search(head) is not None:
         return 3
     if _SERIOUS.search(head) is not None:
         return 2

@@ -107,8 +107,7 @@ def fold(text: str) -> str | None:
     rows: list[str | None] = [None] * len(lines)
     out = [_legend(separator, slot)]
     labels = _labels()
-    data = text.encode("utf-8", "surrogatepass")
-    for members, parts in _aligned(lines, log_templates.templates(data)):
+    for members, parts in _aligned(lines, log_templates.templates(text, lines)):
         columns = list(zip(*parts, strict=True))
         template = _template(columns)
         saved = sum(map(len, template.literals)) - len(template.literals) - 1

@@ -60,7 +60,9 @@ def surveyed(lines: list[bytes], *, nothing_harmless: bool = False) -> Survey:
         survey.harmless = frozenset()
     found: dict[tuple[object, ...], Template] = {}
     for some in alike(lines, words):
-        template = found.setdefault(some.template, Template(len(some.words[0]), lines))
+        width = len(some.words[0])
+        counted = range(width) if nothing_harmless else words.counted.get(width, ())
+        template = found.setdefault(some.template, Template(width, lines, frozenset(counted)))
         template.add(some.rows, some.words, survey.harmless)
     for template in sorted(found.values(), key=lambda template: template.rows[0]):
         survey.add(template)
@@ -124,10 +126,19 @@ def test_words_that_were_let_go_are_read_again_when_a_column_turns_out_to_have_f
         block = [line.split() for line in lines[start : start + 128]]
         template.add(list(range(start, start + len(block))), block, harmless)
     template.turn(harmless)
-    assert template.blocks[0].columns[0] == ()
+    assert template.telling(0) == ([], [])
     assert template.column(0) == [line.split()[0] for line in lines]
     assert not template.constant(0)
-    assert template.constant(1)
+
+
+def test_a_column_that_is_kept_has_all_of_its_words() -> None:
+    lines = [f"{row % 3} same {'last' if row == 999 else 'first'}".encode() for row in range(1000)]
+    template = Template(3, lines, frozenset((0, 1, 2)))
+    template.add(range(1000), [line.split() for line in lines], frozenset((b"same", b"first")))
+    template.turn(frozenset())
+    assert [template.constant(number) for number in range(3)] == [b"", b"same", b""]
+    for number, column in enumerate(zip(*map(bytes.split, lines), strict=True)):
+        assert template.column(number) == list(column)
 
 
 @pytest.mark.parametrize("place", [0, 127, 128, 700, 1999])

@@ -12,7 +12,11 @@ from tests.proxy.compress.gauges import STRUCTURED, TEXTS
 
 
 def grouped(lines: list[str]) -> list[list[int]]:
-    return log_templates.templates("\n".join(lines).encode())
+    return log_templates.templates("\n".join(lines), lines)
+
+
+def group(lines: list[str], *wanted: bytes) -> log_templates.Groups:
+    return log_templates.group("\n".join(lines), lines, wanted)
 
 
 def unusual(lines: list[str]) -> list[int]:
@@ -29,12 +33,10 @@ def requests(count: int) -> list[str]:
 
 @given(st.one_of(TEXTS, STRUCTURED))
 def test_every_line_is_in_one_group(text: str) -> None:
-    data = text.encode("utf-8", "surrogatepass")
-    groups = log_templates.group(data)
-    assert groups.templates == log_templates.templates(data)
-    assert sorted(i for members in groups.templates for i in members) == list(
-        range(data.count(b"\n") + 1)
-    )
+    lines = text.split("\n")
+    groups = group(lines)
+    assert groups.templates == grouped(lines)
+    assert sorted(i for members in groups.templates for i in members) == list(range(len(lines)))
     assert all(members == sorted(members) for members in groups.templates)
     assert groups.templates == sorted(groups.templates)
 
@@ -66,15 +68,13 @@ def test_every_line_is_in_one_group(text: str) -> None:
 )
 def test_lines_of_any_words_can_be_surveyed(lines: list[list[str]]) -> None:
     texts = [" ".join(line) for line in lines]
-    text = "\n".join(
+    found = [
         texts[i % len(texts)].replace("z", f"z{chr(103 + i % 19)}{chr(103 + i // 19 % 19)}")
         for i in range(1100)
-    )
-    data = text.encode()
-    groups = log_templates.group(data, (b"error",))
-    assert groups == log_templates.group(data, (b"error",))
-    found = data.split(b"\n")
-    assert [line for line in groups.suspects if b"error" not in found[line[0]]] == []
+    ]
+    groups = group(found, b"error")
+    assert groups == group(found, b"error")
+    assert [line for line in groups.suspects if "error" not in found[line[0]]] == []
 
 
 @given(st.one_of(TEXTS, STRUCTURED))
@@ -147,7 +147,7 @@ def mixed(count: int) -> list[str]:
 
 
 def test_lines_mixed_at_will_are_one_template() -> None:
-    groups = log_templates.group("\n".join(mixed(2000)).encode())
+    groups = group(mixed(2000))
     assert len(groups.templates) < 50
     assert groups.strange == []
 
@@ -156,27 +156,26 @@ def test_words_that_no_other_line_has_are_strange() -> None:
     lines = mixed(2000)
     lines[1500] = "17 INFO quorum lost gilno hory kitno pelican mipsto lusry 00112233"
     lines[700] = "17 INFO gilno horry zebra kitno lusry mipsto gilno kitry 00112233"
-    assert log_templates.group("\n".join(lines).encode()).strange[:1] == [1500]
+    assert group(lines).strange[:1] == [1500]
 
 
 def test_a_line_of_another_length_is_alone() -> None:
     lines = mixed(2000)
     lines[900] = "17 INFO gilno horry"
-    assert 900 in log_templates.group("\n".join(lines).encode()).lone
+    assert 900 in group(lines).lone
 
 
 def test_an_unusual_level_is_found_where_hardly_two_lines_are_alike() -> None:
     lines = mixed(2000)
     lines[1100] = lines[1100].replace("INFO", "EMERG")
-    data = "\n".join(lines).encode()
-    groups = log_templates.group(data)
+    groups = group(lines)
     assert 1100 in {*(one.line for one in groups.unusual), *groups.lone}
 
 
 def test_a_far_number_is_found_where_hardly_two_lines_are_alike() -> None:
     lines = [f"{line} took={30 + i * 31 % 97}ms" for i, line in enumerate(mixed(3000))]
     lines[1700] = lines[1700].rpartition(" ")[0] + " took=9120ms"
-    found = log_templates.group("\n".join(lines).encode()).unusual
+    found = group(lines).unusual
     assert [one.line for one in found if one.surprise >= 1] == [1700]
 
 
@@ -191,10 +190,9 @@ def test_suspects_are_found_in_any_column_where_hardly_two_lines_are_alike() -> 
     for column, (line, word) in zip((11, 2, 10), planted.items(), strict=True):
         cells = lines[line].split()
         lines[line] = " ".join([*cells[:column], word, *cells[column + 1 :]])
-    data = "\n".join(lines).encode()
     wanted = (b"timeout", b"refused", b"exception")
-    assert log_templates.group(data, wanted).suspects == [[line] for line in planted]
-    assert log_templates.group(data).suspects == []
+    assert group(lines, *wanted).suspects == [[line] for line in planted]
+    assert group(lines).suspects == []
 
 
 def test_a_name_of_its_own_is_not_strange_in_a_column_of_names() -> None:
@@ -202,4 +200,4 @@ def test_a_name_of_its_own_is_not_strange_in_a_column_of_names() -> None:
     names = ["".join(dice.choices("ghijklmnopqrstuvwxyz", k=7)) for _ in range(3000)]
     lines = [f"{line} {name}" for line, name in zip(mixed(3000), names, strict=True)]
     lines[2222] = lines[2222].replace("INFO", "pelican")
-    assert set(log_templates.group("\n".join(lines).encode()).strange) <= {2222}
+    assert set(group(lines).strange) <= {2222}
