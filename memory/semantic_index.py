@@ -38,6 +38,7 @@ _PAGE = 2_000
 """Vectors read from the store at once."""
 _FOLDER = "chroma"
 """Of the local store, below the memory's directory."""
+_AGAIN = "It is tried again until that works."
 _ENGINE = Actor(Origin.OPERATOR, "mms")
 _SEARCH_MODEL = "search_model"
 """Key of the store: id of the model whose vectors are complete enough to be searched."""
@@ -92,6 +93,8 @@ class SemanticIndex:
         self._has_erased = False
         """A record was expunged in this process. Chroma's library writes memory that it never set into its
         files, and that may be what an erased vector left there: only another process makes new ones."""
+        self.erase_due = store.vectors_due
+        """Something was expunged whose vector may still be in an index: `erase` never came, or failed."""
         self._used_at = time.monotonic()
         self._came = True
         """The store may have vectors that the index lacks. A shared store may have them at any time."""
@@ -238,10 +241,14 @@ class SemanticIndex:
                     _log.warning("%s", index.problem)
             return more
 
-    def erase(self, num: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """A record was expunged: no index may keep its vector. What was erased, and what could not be."""
+    def erase(self, num: int | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """A record was expunged: no index may keep its vector. What was erased, and what could not be.
+
+        ``num``: the record; without, what is left of earlier ones is erased.
+        """
         places: list[str] = []
         problems: list[str] = []
+        failed = False
         with self._store.reading() as reading:
             models = [model.id for model in reading.models()]
         with self._lock:
@@ -251,7 +258,8 @@ class SemanticIndex:
                     continue
                 try:
                     index = self._loaded(model)
-                    index.delete([num])
+                    if num is not None:
+                        index.delete([num])
                     if isinstance(index, AutoIndex):
                         # Deleting leaves the bytes in its files, so these go, too.
                         index.erase(models)
@@ -262,7 +270,8 @@ class SemanticIndex:
                                 "until it is vacuumed: run chroma vacuum there."
                             )
                 except (IndexFault, EmbedderUnavailable) as fault:
-                    problems.append(f"The vector store may still hold its vector: {fault}")
+                    failed = True
+                    problems.append(f"The vector store may still hold its vector: {fault} {_AGAIN}")
             if self._uses_folder():
                 self._has_erased = True
                 for model in self._models():
@@ -271,7 +280,13 @@ class SemanticIndex:
                 if self._erase_unused():
                     places.append("Vector store of earlier settings: deleted.")
             except IndexFault as fault:
-                problems.append(f"An earlier vector store may still hold its vector: {fault}")
+                failed = True
+                problems.append(
+                    f"An earlier vector store may still hold its vector: {fault} {_AGAIN}"
+                )
+        self.erase_due = failed
+        if not failed:
+            self._store.vectors_erased()
         return tuple(places), tuple(problems)
 
     def start_over(self) -> None:

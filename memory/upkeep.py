@@ -52,6 +52,8 @@ class Upkeep:
         self._core = core
         self._clock = clock
         self._asked: queue.Queue[Asked] = queue.Queue(_WAITING)
+        self._erase_at = 0.0
+        """Not before is erasing tried again: a server that is away takes seconds to say so."""
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memory-upkeep", daemon=True)
@@ -97,7 +99,16 @@ class Upkeep:
 
     def step(self) -> bool:
         """Do a little; whether there is more to do at once."""
+        self._erase()
         return self._regret() or self._embed() or self._core.index.maintain(self._clock())
+
+    def _erase(self) -> None:
+        """Erase the vector of an expunged record that could not be erased at once."""
+        index = self._core.index
+        if index.erase_due and time.monotonic() >= self._erase_at:
+            self._erase_at = time.monotonic() + _AGAIN_SECONDS
+            for problem in index.erase()[1]:
+                _log.warning("%s", problem)
 
     def _embed(self) -> bool:
         core = self._core

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, insert, select
 from memory.model import Actor, Instant
 from memory.store import backend as backends
 from memory.store.backend import Backend, WriteLock, prepare
-from memory.store.expunge import PURGE_DUE
+from memory.store.expunge import PURGE_DUE, VECTORS_DUE
 from memory.store.prepared import PreparedConnection
 from memory.store.reading import Reading
 from memory.store.sqlite import SqliteBackend, damaged_copies
@@ -96,9 +96,16 @@ class Store:
     @property
     def purge_due(self) -> bool:
         """Whether something was expunged whose bytes may still be in the files."""
-        query = select(meta.c.value).where(meta.c.key == PURGE_DUE)
-        with backends.reading(self.backend) as connection:
-            return connection.execute(query).first() is not None
+        return self._has_mark(PURGE_DUE)
+
+    @property
+    def vectors_due(self) -> bool:
+        """Whether something was expunged whose vector an index beside the database may still have."""
+        return self._has_mark(VECTORS_DUE)
+
+    def vectors_erased(self) -> None:
+        """No index has vectors of what was expunged so far."""
+        self._drop_mark(VECTORS_DUE)
 
     def purge_files(self) -> tuple[str, ...]:
         """Write the files anew without what was expunged. Problems, a sentence each.
@@ -108,6 +115,14 @@ class Store:
         with self._lock.held(), backends.faults(self.backend):
             purged = self.backend.purge()
         if not purged.again:
-            with backends.writing(self.backend, self._lock) as connection:
-                connection.execute(delete(meta).where(meta.c.key == PURGE_DUE))
+            self._drop_mark(PURGE_DUE)
         return purged.problems
+
+    def _has_mark(self, key: str) -> bool:
+        query = select(meta.c.value).where(meta.c.key == key)
+        with backends.reading(self.backend) as connection:
+            return connection.execute(query).first() is not None
+
+    def _drop_mark(self, key: str) -> None:
+        with backends.writing(self.backend, self._lock) as connection:
+            connection.execute(delete(meta).where(meta.c.key == key))

@@ -18,6 +18,9 @@ from memory.store.tables import dismissals, edges, outcomes, stale_seen, texts, 
 from memory.store.using import UseWriting
 
 PURGE_DUE = "purge_due"
+"""Key: the database's files may still have bytes of what was erased."""
+VECTORS_DUE = "vectors_due"
+"""Key: an index beside the database may still have its vector."""
 
 _TEXT_COUNT = select(func.count()).select_from(texts).where(texts.c.record_id == bindparam("id"))
 _VECTOR_COUNT = select(func.count()).select_from(vectors).where(vectors.c.num == bindparam("num"))
@@ -73,6 +76,7 @@ class ExpungeWriting(UseWriting, DecidedWriting):
             unjournaled={"content_hash": standing.digest, "norm_hash": ""},
         )
         self._put(PURGE_DUE, "1")
+        self._put(VECTORS_DUE, "1")
         return Receipt(id, tuple(places))
 
     def _clear_evidence(self, id: str) -> int:

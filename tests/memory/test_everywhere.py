@@ -37,7 +37,9 @@ from memory.embedding.hashing import PROFILE
 from memory.embedding.json_http import JsonClient
 from memory.model import Hit, PairClass, ProposalState, Reason, Record, State
 from memory.vectors.auto import AutoIndex, Large
+from memory.vectors.chroma import ChromaIndex
 from memory.vectors.chroma_http import ChromaHttpIndex, ChromaServer
+from memory.vectors.port import IndexUnavailable
 from tests.memory.erasure import files_with, vector_bytes
 from tests.memory.opening import OTHER, PERSON, Opened, opened, settings
 from tests.memory.vectors.conftest import start_server, stop_server
@@ -307,6 +309,54 @@ def test_what_is_erased_is_gone_from_an_index_that_is_not_used_any_more(
     assert files_with(memory.folder, [*vector_bytes(stored), OLD.encode()]) == []
     assert receipt.problems == ()
     assert_sound(memory, *OTHERS)
+
+
+@pytest.mark.parametrize("place", _places(*SQLITE))
+def test_what_was_not_erased_before_the_end_is_erased_after_the_next_start(
+    memory: Opened, place: Place, chosen: MemorySettings
+) -> None:
+    filled(memory)
+    stored = memory.fact(OLD).record
+    assert_sound(memory, OLD)
+    with memory.service._core.store.writing(PERSON, stored.space, memory.now) as writing:
+        writing.expunge(stored.id, "and then the power went out")
+    chroma = memory.folder / "chroma"
+    if place.keeps_vectors_in_a_folder:
+        assert files_with(chroma, vector_bytes(stored)), "otherwise this test sees nothing"
+    memory.reopen()
+    memory.settle()
+    assert files_with(memory.folder, [*vector_bytes(stored), OLD.encode()]) == []
+    if place.index is VectorIndexKind.CHROMA_HTTP:
+        assert stored.num not in nums_at(chosen.vectors.url, memory)
+    assert not memory.service._core.store.vectors_due
+    assert_sound(memory, *OTHERS)
+
+
+def test_what_a_store_of_vectors_could_not_erase_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path, settings(index=VectorIndexKind.CHROMA)) as memory:
+        filled(memory)
+        stored = memory.fact(OLD).record
+        away = IndexUnavailable("it is away.")
+
+        def fail(*_: object) -> None:
+            raise away
+
+        with monkeypatch.context() as patched:
+            patched.setattr(AutoIndex, "erase", fail)
+            patched.setattr(ChromaIndex, "erase", fail)
+            receipt = memory.ask(ExpungeRecord(stored.id, "asked to"), PERSON)
+            assert [("tried again" in problem) for problem in receipt.problems] == [True, True]
+            memory.settle()
+        assert memory.service._core.store.vectors_due
+        assert files_with(memory.folder, vector_bytes(stored)), "otherwise this test sees nothing"
+        memory.settle()
+        assert memory.service._core.store.vectors_due, "too soon after the last try"
+        memory.service.upkeep._erase_at = 0.0
+        memory.settle()
+        assert not memory.service._core.store.vectors_due
+        assert files_with(memory.folder, vector_bytes(stored)) == []
 
 
 def nums_at(url: str, memory: Opened) -> set[int]:
