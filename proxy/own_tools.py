@@ -31,6 +31,7 @@ OWN_PREFIX = "stm_"
 OWN_NAME = "mms"
 """Stands for an upstream in the records of these calls."""
 _MARKER = f'"{READ_MORE}"'.encode()
+_NOTHING_FETCHED = FetchedText("")
 
 
 class CallRecorder(Protocol):
@@ -100,35 +101,7 @@ class OwnTools:
     def call(self, session: HostSession, id: wire.Raw, name: str, params: wire.Members) -> None:
         """Answer one call."""
         arguments = bytes(params.get("arguments", b"{}"))
-        if name in self._host_tools.names:
-            self._answers.spawn(self._answer_elsewhere(session, id, name, arguments))
-        else:
-            self._answers.spawn(self._answer(session, id, name, arguments))
-
-    async def _answer_elsewhere(
-        self, session: HostSession, id: wire.Raw, name: str, arguments: bytes
-    ) -> None:
-        started = time.time()
-        clock = time.perf_counter()
-        call_id = self._recorder.next_call_id()
-        session.calls += 1
-        answer = await self._host_tools.call(name, arguments, self._callers.of(session))
-        session.reply(id, answer.body)
-        self._recorder.observe(
-            CallObservation(
-                call_id,
-                started,
-                (time.perf_counter() - clock) * 1000,
-                session.name,
-                session.id,
-                OWN_NAME,
-                name,
-                Outcome.TOOL_ERROR if answer.is_error else Outcome.OK,
-                "",
-                arguments,
-                answer.body,
-            )
-        )
+        self._answers.spawn(self._answer(session, id, name, arguments))
 
     async def _answer(
         self, session: HostSession, id: wire.Raw, name: str, arguments: bytes
@@ -137,14 +110,13 @@ class OwnTools:
         clock = time.perf_counter()
         call_id = self._recorder.next_call_id()
         session.calls += 1
-        try:
-            found = await self._text(session, name, arguments)
-        except Exception as error:  # the host waits: it is told even of a fault of ours
-            _log.exception("%s failed inside mms", name)
-            found = FetchedText(
-                f"mms itself failed ({type(error).__name__}); its log has more.", is_error=True
-            )
-        body = text_result(found.text, is_error=found.is_error)
+        if name in self._host_tools.names:
+            answer = await self._host_tools.call(name, arguments, self._callers.of(session))
+            body, is_error, about = answer.body, answer.is_error, _NOTHING_FETCHED
+        else:
+            about = await self._text(session, name, arguments)
+            is_error = about.is_error
+            body = text_result(about.text, is_error=is_error)
         session.reply(id, body)
         self._recorder.observe(
             CallObservation(
@@ -155,16 +127,25 @@ class OwnTools:
                 session.id,
                 OWN_NAME,
                 name,
-                Outcome.TOOL_ERROR if found.is_error else Outcome.OK,
+                Outcome.TOOL_ERROR if is_error else Outcome.OK,
                 "",
                 arguments,
                 body,
-                fetched_upstream=found.upstream,
-                fetched_tool=found.tool,
+                fetched_upstream=about.upstream,
+                fetched_tool=about.tool,
             )
         )
 
     async def _text(self, session: HostSession, name: str, arguments: bytes) -> FetchedText:
+        try:
+            return await self._text_of(session, name, arguments)
+        except Exception as error:  # the host waits: it is told even of a fault of ours
+            _log.exception("%s failed inside mms", name)
+            return FetchedText(
+                f"mms itself failed ({type(error).__name__}); its log has more.", is_error=True
+            )
+
+    async def _text_of(self, session: HostSession, name: str, arguments: bytes) -> FetchedText:
         if name == READ_MORE:
             more = parse_read_more(arguments)
             if isinstance(more, str):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 
 from console.cli.actions import add_actions
+from console.cli.commanding import execute
 from console.cli.context import Context
-from console.cli.context import run as run_async
-from console.cli.errors import CliError, ExitCode
-from proxy.commands import ClearCache, CommandResult
+from proxy.commands import ClearCache
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,15 +22,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: Context) -> int:
     """Do it. Without a station there is no cache: exit code 3."""
-    result = run_async(_clear(context, ClearCache(arguments.server, arguments.tool)))
-    if not result.ok:
-        raise CliError(result.message)
-    context.out.line(result.message)
-    if context.out.as_json:
-        context.out.json({"ok": True, "message": result.message})
-    return ExitCode.OK
-
-
-async def _clear(context: Context, command: ClearCache) -> CommandResult:
-    async with context.station() as station:
-        return await station.execute(command)
+    return execute(context, ClearCache(arguments.server, arguments.tool))

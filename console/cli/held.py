@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 
 from console.cli.actions import add_actions
+from console.cli.commanding import execute
 from console.cli.context import Context
 from console.cli.context import run as run_async
 from console.cli.errors import CliError, ExitCode, UsageError
 from console.cli.history import read_held, read_held_answer
 from proxy.answer_model import HeldDetail, HeldList, HeldView
-from proxy.commands import CommandResult
+from proxy.commands import DropHeld
 
 _LIMIT = 50
 
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         case "show":
             return _show(arguments.key, context)
         case "drop":
-            return _drop(arguments.key, context)
+            return execute(context, DropHeld(arguments.key))
         case _:
             return _list(arguments.limit, context)
 
@@ -121,20 +122,3 @@ def _head(view: HeldView) -> str:
         f"{view.key}  {view.upstream} / {view.tool}  {figures.size(view.bytes)}, "
         f"fetched back {figures.plural(view.reads, 'time')}{pinned}"
     )
-
-
-def _drop(key: str, context: Context) -> int:
-    result = run_async(_dropped(context, key))
-    if not result.ok:
-        raise CliError(result.message)
-    context.out.line(result.message)
-    if context.out.as_json:
-        context.out.json({"ok": True, "message": result.message})
-    return ExitCode.OK
-
-
-async def _dropped(context: Context, key: str) -> CommandResult:
-    from proxy.commands import DropHeld
-
-    async with context.station() as station:
-        return await station.execute(DropHeld(key))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from console.cli.commanding import execute
 from console.cli.context import Context
-from console.cli.context import run as run_async
-from console.cli.errors import CliError, ExitCode, UsageError
-from proxy.commands import CommandResult, RateMemory
+from console.cli.errors import UsageError
+from proxy.commands import RateMemory
 from proxy.surface.model import Rating
 
 _RATINGS = tuple(rating.value for rating in Rating)
@@ -32,16 +32,4 @@ def run(arguments: argparse.Namespace, context: Context) -> int:
         raise UsageError(
             f"{arguments.rating}: no such rating; one of {', '.join(_RATINGS)}."
         ) from None
-    command = RateMemory(arguments.surfacing_id, arguments.memory_id, rating)
-    result = run_async(_rate(context, command))
-    if not result.ok:
-        raise CliError(result.message)
-    context.out.line(result.message)
-    if context.out.as_json:
-        context.out.json({"ok": True, "message": result.message})
-    return ExitCode.OK
-
-
-async def _rate(context: Context, command: RateMemory) -> CommandResult:
-    async with context.station() as station:
-        return await station.execute(command)
+    return execute(context, RateMemory(arguments.surfacing_id, arguments.memory_id, rating))

@@ -15,12 +15,13 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console.cli.commanding import execute
 from console.cli.context import Context, local_zone
 from console.cli.context import run as run_async
 from console.cli.editing import edit, tell_station
 from console.cli.errors import CliError, ExitCode, UsageError
 from console.safe import safe, safe_line
-from proxy.commands import CommandResult, RevertAdjustment
+from proxy.commands import RevertAdjustment
 from proxy.surface.model import Recommendation, TuningReport
 
 if TYPE_CHECKING:
@@ -224,15 +225,4 @@ def _undo(backup: Path, context: Context) -> int:
 
 def _revert(step: int, context: Context) -> int:
     """Take a step of the tuner back. The station holds the thresholds in force: without one, exit code 3."""
-    result = run_async(_execute(context, RevertAdjustment(step)))
-    if not result.ok:
-        raise CliError(result.message)
-    context.out.line(result.message)
-    if context.out.as_json:
-        context.out.json({"ok": True, "message": result.message})
-    return ExitCode.OK
-
-
-async def _execute(context: Context, command: RevertAdjustment) -> CommandResult:
-    async with context.station() as station:
-        return await station.execute(command)
+    return execute(context, RevertAdjustment(step))
