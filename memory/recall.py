@@ -86,11 +86,11 @@ def candidates(
     core.columns.refresh(reading)
     # Words alone have to be looked for more thoroughly.
     deep = limit if vector is not None else max(limit, CANDIDATES)
-    words = dict(reading.words(search_terms(text), selection, deep)[:limit])
+    mask = _mask(core, reading, selection)
+    words = dict(reading.words(search_terms(text), selection, deep, mask)[:limit])
     if vector is None:
         return Found(fuse(words, {}, _WORDS_ONLY_ALPHA), {}, "")
     profile = core.index.searched_profile()
-    mask = _mask(core, reading, selection)
     cosines = dict(core.index.nearest(vector, limit, mask))
     missing = [num for num in words if num not in cosines]
     cosines |= core.index.cosines(vector, missing)

@@ -1,4 +1,4 @@
-"""Records as they are now: one by one, by pages, by words. Imports SQLAlchemy: load lazily."""
+"""Records as they are now: one by one, by pages, by words. Loads SQLAlchemy and numpy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, bindparam, case, func, select
 
 from memory.api import KindCount, Order, SessionSummary
@@ -260,20 +262,28 @@ class RecordReading(Session):
         return tuple(map(record_of, self.rows(_SAME_NORM, values)))
 
     def words(
-        self, query_terms: Sequence[str], selection: Selection, limit: int
+        self,
+        query_terms: Sequence[str],
+        selection: Selection,
+        limit: int,
+        allowed: NDArray[np.bool_] | None = None,
     ) -> list[tuple[int, float]]:
         """Numbers and scores (> 0, higher is better) of the records with any of the terms, best first.
 
         Terms come from `memory.text.search_terms`; no character in them is syntax. With ``known_at`` the
-        records are chosen as of then, by the words that they have now.
+        records are chosen as of then, by the words that they have now. ``allowed``: by number, whom the
+        selection takes; saves looking that up.
         """
         if limit < 1:
             return []
         if selection.known_at is None:
-            return self._words.search(self._connection, query_terms, selection, limit)
+            return self._words.search(
+                self._connection, query_terms, selection, limit, self.position, allowed
+            )
         chosen = {record.num for record, _ in self._find_past(selection, Order.OLDEST, None)}
         everything = Selection(selection.space, states=())
-        found = self._words.search(self._connection, query_terms, everything, 1 << 31)
+        most = 1 << 31
+        found = self._words.search(self._connection, query_terms, everything, most, self.position)
         return [(num, score) for num, score in found if num in chosen][:limit]
 
     def indexed_nums(self) -> set[int]:

@@ -82,9 +82,15 @@ class Store:
     @contextmanager
     def writing(self, actor: Actor, space: str, now: Instant) -> Generator[Writing]:
         """One transaction: all of the block, or nothing when it raises. Raises ``BUSY``."""
-        words = self.backend.words
-        with backends.writing(self.backend, self._lock) as connection:
-            yield Writing(connection, words, self._identity, actor, space, now)
+        words, position = self.backend.words, None
+        with self._lock.held():
+            try:
+                with backends.writing(self.backend) as connection:
+                    writing = Writing(connection, words, self._identity, actor, space, now)
+                    yield writing
+                position = writing.position
+            finally:
+                words.end(position)
 
     def put_meta(self, key: str, value: str) -> None:
         """Keep a small value for `Reading.meta`, in a transaction of its own."""

@@ -43,6 +43,7 @@ class Recording(Reading):
         self.actor = actor
         self.space = space
         self._last = super()._head()
+        words.begin(self._last.seq)
         self.at = max(now, self._last.at)
         """The time of everything that is done here; never before that of an earlier entry."""
 

@@ -20,7 +20,8 @@ from sqlalchemy.pool import QueuePool
 
 from memory.errors import FaultCode, MemoryFault
 from memory.store.backend import Purged, busy, used_already
-from memory.store.text_index import Fts5Index, TextIndex
+from memory.store.fts5 import Fts5Index
+from memory.store.text_index import TextIndex
 
 APPLICATION_ID = 0x6D6D7332
 """Marks a SQLite file as a memory (``mms2``)."""
