@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from proxy.compress.log_columns import HEXADECIMAL, KEEP_LINES, SAMPLE, Unusual, unusual
+from proxy.compress.log_stamps import without_stamps
 from proxy.compress.log_survey import Survey, Template
 from proxy.compress.log_words import alike, by_key, common_words, vocabulary
 from proxy.compress.word_search import containing
@@ -105,7 +106,7 @@ def _among_forms(first: Sequence[bytes]) -> tuple[list[int], list[int]]:
 
 
 def _by_common_words(data: bytes) -> list[list[int]]:
-    lines = data.translate(KEEP_LINES).split(b"\n")
+    lines = without_stamps(data.translate(KEEP_LINES).split(b"\n"))
     found: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for some in alike(lines, vocabulary(lines)):
         found[some.template] += some.rows
@@ -114,7 +115,7 @@ def _by_common_words(data: bytes) -> list[list[int]]:
 
 def _varied(data: bytes, wanted: Sequence[bytes]) -> Groups:
     """Groups of lines that nearly all have a form of their own."""
-    lines = data.translate(KEEP_LINES).split(b"\n")
+    lines = without_stamps(data.translate(KEEP_LINES).split(b"\n"))
     words = vocabulary(lines)
     survey = Survey(words.known, wanted)
     found: dict[tuple[object, ...], Template] = {}
