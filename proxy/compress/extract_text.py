@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from config.schema import Compression
 from proxy.compress import notices
 from proxy.compress.model import ContentType, Reduction, Task
-from proxy.compress.outliers import failures_in, must_keep
-from proxy.compress.ranking import mentions
-from proxy.compress.segments import Span, SpanKind, split
+from proxy.compress.outliers import must_keep
+from proxy.compress.ranking import Places, mentions
+from proxy.compress.segments import Span, split
+from proxy.compress.text_failures import reported
 from proxy.compress.text_render import SHORT, Rendered, render
 from proxy.compress.text_scores import by_ends, by_place, by_query
-from proxy.compress.text_select import Choice
+from proxy.compress.text_select import Choice, candidates
 
 _REST = 0.001
 """Weight of a place beside a relevance; both are about 0 to 20."""
@@ -38,11 +39,11 @@ def extract_text(task: Task) -> Reduction | None:
     """What matters of a text. ``None`` when not even its best part fits."""
     if task.budget <= 0 or not task.text:
         return None
-    lowered = task.text.lower()
-    spans = _spans(task, lowered)
+    places = Places(task.text.lower())
+    spans = _spans(task, places)
     if len(spans) < 2:
         return None
-    order = _order(task, spans, lowered)
+    order = _order(task, spans, places)
     return _Fit(task, spans, _choice(task, spans, order)).best()
 
 
@@ -51,27 +52,27 @@ def _characters(task: Task) -> int:
     return task.budget * (6 if task.gauge.unit == "tokens" else 1)
 
 
-def _spans(task: Task, lowered: str) -> list[Span]:
+def _spans(task: Task, places: Places) -> list[Span]:
     longest = max(120, min(1200, _characters(task) // 6))
     focus = None
     if len(task.text) > _FOCUS_FROM:
-        same = len(lowered) == len(task.text)  # a few letters change their length
-        focus = [] if not task.query else mentions(task.query, lowered) if same else None
+        same = len(places.text) == len(task.text)  # a few letters change their length
+        focus = [] if not task.query else mentions(task.query, places) if same else None
     return split(task.text, task.content, longest=longest, focus=focus)
 
 
-def _order(task: Task, spans: Sequence[Span], lowered: str) -> list[int]:
+def _order(task: Task, spans: Sequence[Span], places: Places) -> list[int]:
     """The spans, most important first."""
     if task.is_error:
         scores = by_ends(len(spans))
     else:
         scores = by_place(spans, task.text)
         if task.query:
-            found = by_query(task.query, spans, task.text, lowered)
+            found = by_query(task.query, spans, task.text, places)
             if any(found):  # what does not answer comes after what does, by its place
                 scores = [_REST * place + score for place, score in zip(scores, found, strict=True)]
     if task.content not in _NEVER_ODD:
-        kept = _must_keep(task, spans, lowered)
+        kept = _must_keep(task, spans, places.text)
         top = max(scores)
         room = _characters(task) * 0.5
         for index in sorted(kept, key=lambda index: (-kept[index], -scores[index], index)):
@@ -91,34 +92,15 @@ def _texts(task: Task, spans: Sequence[Span]) -> list[str]:
 def _must_keep(task: Task, spans: Sequence[Span], lowered: str) -> dict[int, float]:
     """What reports a failure or is unlike the rest, with weights."""
     if task.content in _WRITTEN_BY_PEOPLE:
-        return failures_in(task.text, lowered, [span.start for span in spans], strict=True)
+        return reported(task.text, lowered, [span[0] for span in spans])
     return must_keep(_texts(task, spans))
 
 
 def _choice(task: Task, spans: Sequence[Span], order: Sequence[int]) -> Choice:
-    """Measure what can come into question: the best spans, several times what fits, and their needs."""
-    text = task.text
+    """What can come into question: the best spans, several times what fits."""
     room = _CANDIDATES * _characters(task) + 4000
-    fence = SpanKind.FENCE
-    wanted: list[int] = []
-    counted: set[int] = set()
-    for index in order:
-        start, end, kind, _, needs = spans[index]
-        if kind is fence:
-            continue  # comes with its code
-        wanted.append(index)
-        if needs:
-            counted.update(needs)
-        room -= end - start + 8
-        if room < 0:
-            break
-    counted.update(wanted)
-    indexes = sorted(counted)
-    sizes = [0] * len(spans)
-    measured = task.gauge.sizes([text[spans[index].start : spans[index].end] for index in indexes])
-    for index, size in zip(indexes, measured, strict=True):
-        sizes[index] = size or 1
-    return Choice(spans, wanted, sizes, task.gauge.size(f" {SHORT} "))
+    mark = task.gauge.size(f" {SHORT} ")
+    return Choice(spans, candidates(spans, order, room), mark, task.text, task.gauge)
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, compress
+from operator import sub
 from typing import NamedTuple
 
 from proxy.compress.words import MAX_WORD, PUNCTUATION, compounds, fold, query_terms, stem
@@ -57,31 +58,59 @@ class Matches:
         return any(hits.segments for hits in self.hits)
 
 
+class Places:
+    """Where parts of a query stand in one text. Each part is searched for once."""
+
+    def __init__(self, text: str) -> None:
+        """``text``: in small letters."""
+        self.text = text
+        self._known: dict[str, list[int]] = {}
+
+    def of(self, part: str) -> list[int]:
+        """All places, overlapping ones included, ascending."""
+        found = self._known.get(part)
+        if found is None:
+            found = self._known[part] = _positions(part, self.text)
+        return found
+
+    def of_name(self, name: str) -> list[int]:
+        """`of` for a text with known parts: it can stand only where the rarest of them stands."""
+        inside = [part for part in self._known if part in name]
+        if not inside:
+            return _positions(name, self.text)
+        rarest = min(inside, key=lambda part: len(self._known[part]))
+        before = name.index(rarest)
+        starts = (at - before for at in self._known[rarest] if at >= before)
+        return [start for start in starts if self.text.startswith(name, start)]
+
+
 def matches(query: str, segments: Sequence[str]) -> Matches:
     """Find the terms of ``query`` in ``segments``; takes time linear in both."""
     raw, text, lengths = _folded(segments)
     starts = [0, *accumulate(length + 1 for length in lengths)]
-    return _matches(query, raw, text, starts, lengths)
+    return _matches(query, raw, Places(text), starts, lengths)
 
 
-def matches_in(query: str, text: str, lowered: str, places: Sequence[tuple[int, int]]) -> Matches:
-    """`matches` of the segments at ``places`` (start and end, ascending) of an ASCII text.
+def matches_in(
+    query: str, text: str, places: Places, starts: Sequence[int], ends: Sequence[int]
+) -> Matches:
+    """`matches` of the segments of an ASCII text that begin at ``starts`` (ascending) and end at ``ends``.
 
-    Between them is nothing but white space, so that the text need not be put together again.
+    ``places``: of the text in small letters. Between the segments is nothing but white space, so that the
+    text need not be put together again.
     """
-    starts = [start for start, _ in places]
-    return _matches(query, text, lowered, starts, [end - start for start, end in places])
+    return _matches(query, text, places, starts, list(map(sub, ends, starts)))
 
 
 def _matches(
-    query: str, raw: str, text: str, starts: Sequence[int], lengths: Sequence[int]
+    query: str, raw: str, places: Places, starts: Sequence[int], lengths: Sequence[int]
 ) -> Matches:
     query = query[:MAX_QUERY]
     if not lengths:
         return Matches((), ())
-    found = [_occurrences(term, text, raw) for term in _searched(query_terms(query))]
-    found += [_positions(name, text) for name in compounds(query)[:MAX_TERMS]]
-    hits = [Hits([bisect_right(starts, at) - 1 for at in places], places) for places in found]
+    found = [_occurrences(term, places, raw) for term in _searched(query_terms(query))]
+    found += [places.of_name(name) for name in compounds(query)[:MAX_TERMS]]
+    hits = [Hits([bisect_right(starts, at) - 1 for at in each], each) for each in found]
     return Matches(tuple(lengths), tuple(hits))
 
 
@@ -131,13 +160,13 @@ def smooth(values: Sequence[float], share: float) -> list[float]:
     return result
 
 
-def mentions(query: str, lowered: str) -> list[int]:
+def mentions(query: str, places: Places) -> list[int]:
     """About where the terms of ``query`` stand in a text in small letters, ascending.
 
     More than `matches` would find.
     """
     terms = _searched(query_terms(query[:MAX_QUERY]))
-    return sorted(at for term in terms for at in _positions(term, lowered))
+    return sorted(at for term in terms for at in places.of(term))
 
 
 def _folded(segments: Sequence[str]) -> tuple[str, str, list[int]]:
@@ -159,6 +188,8 @@ def _searched(terms: list[str]) -> list[str]:
 
 _REST = re.compile(f"[^{PUNCTUATION}\x1e]*+")
 _LETTER = re.compile(f"[^{PUNCTUATION}\x1e]")
+_ASCII_BETWEEN = frozenset(chr(code) for code in range(128) if not _LETTER.match(chr(code)))
+"""What separates words, as far as it is ASCII: known faster than by a pattern."""
 _HUMP = re.compile("[A-Z]?[a-z]*")
 
 
@@ -172,19 +203,23 @@ def _positions(part: str, text: str) -> list[int]:
     return found
 
 
-def _occurrences(term: str, text: str, raw: str) -> list[int]:
-    """Where words with this stem begin in the folded ``text``."""
-    candidates = _positions(term, text)
+def _occurrences(term: str, places: Places, raw: str) -> list[int]:
+    """Where words with this stem begin in the folded text."""
+    text, candidates = places.text, places.of(term)
     if not term.isascii() and _unspaced(term):
         return candidates
     positions: list[int] = []
     known: dict[str, bool] = {}
     arabic = "\u0600" <= term[0] <= "\u06ff"
-    letter, rest = _LETTER.match, _REST.match
+    length = len(term)
+    between = _ASCII_BETWEEN if "\x1e" not in term else frozenset[str]()
     for start in candidates:
-        found = rest(text, start, start + MAX_WORD)
-        word = found.group() if found else term
-        if start and letter(text, start - 1):
+        if text[start + length : start + length + 1] in between:
+            word = term
+        else:
+            found = _REST.match(text, start, start + MAX_WORD)
+            word = found.group() if found else term
+        if start and text[start - 1] not in between and _LETTER.match(text, start - 1):
             if raw and raw[start].isupper() and raw[start - 1].islower():
                 word = fold(_hump(raw, start, word))
             elif not (arabic and _PREFIX_CLITICS.search(text[max(0, start - 5) : start])):

@@ -6,12 +6,10 @@ import re
 
 from proxy.compress.text_spans import (
     Builder,
-    Line,
+    Lines,
     Span,
     SpanKind,
-    code_groups,
     code_parts,
-    indent_of,
     lines_and_texts,
     new_span,
 )
@@ -19,6 +17,7 @@ from proxy.compress.text_spans import (
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|[0-9]{1,4}[.)]|[a-zA-Z][.)])[ \t]+\S")
 _ITEM_KIND = SpanKind.ITEM
+_BULLETS = frozenset(("- ", "* ", "+ "))
 _ONE_ITEM = 400
 """Characters; longer items are cut into sentences."""
 _AFTER_LETTER = (".", ")")
@@ -32,175 +31,194 @@ _UNDERLINE = re.compile(r"(?:={3,}|-{3,})[ \t]*$")
 
 def document(builder: Builder) -> None:
     """Markdown, prose, and what is neither: paragraphs, headings, lists, tables, blocks of code."""
-    text = builder.text
-    lines, texts = lines_and_texts(text)
-    count = len(lines)
+    lines = lines_and_texts(builder.text)
+    starts, texts = lines
+    count = len(starts)
     texts.append("")
-    short = min(_ONE_ITEM, builder.longest)
+    prose = builder.prose
     at = 0
     while at < count:
         line = texts[at]
         if not line:
             at += 1
             continue
-        start, end = lines[at]
-        first = line[0]
-        if not texts[at + 1] and first.isalpha() and line[1:2] not in _AFTER_LETTER:
-            builder.prose(start, end)  # what most of a long text consists of
+        if line[0].isalpha() and not texts[at + 1] and line[1:2] not in _AFTER_LETTER:
+            start = starts[at]
+            prose(start, start + len(line))  # what most of a long text consists of
             at += 2
             continue
-        if first in "-*+" and end - start <= short:
-            following = texts[at + 1]
-            alike = following[:2] == line[:2] or not following
-            if alike and line[1:2] == " " and not line[2:3].isspace():
-                builder.spans.append(
-                    new_span(Span, (start, end, _ITEM_KIND, builder.block, builder.needs))
-                )
-                at += 1
-                if not following:
-                    builder.block += 1
-                    at += 1
+        if line[:2] in _BULLETS:
+            behind = _plain_items(builder, lines, at)
+            if behind > at:
+                at = behind
                 continue
-        if first in " \t":
-            first = line.lstrip()[0]
-        if first in "`~" and (fence := _FENCE.match(line)):
-            at = _fenced(builder, lines, at, fence.group(1))
-        elif first == "#" and (mark := _HEADING.match(line)):
-            builder.heading(start, end, len(mark.group(1)))
-            at += 1
-        elif first == "|" or ("|" in text[start : start + 200] and _rule(text, lines, at + 1)):
-            at = _table(builder, lines, at)
-        elif _ITEM.match(line):
-            at = _item(builder, lines, texts, at)
-        elif at + 1 < count and _underlined(text, lines, at):
-            level = 1 if text[lines[at + 1][0]] == "=" else 2
-            builder.heading(start, lines[at + 1][1], level)
-            at += 2
-        else:
-            at = _paragraph(builder, lines, at)
+        at = _other(builder, lines, at)
 
 
-def _underlined(text: str, lines: list[Line], at: int) -> bool:
-    start, end = lines[at + 1]
+def _plain_items(builder: Builder, lines: Lines, at: int) -> int:
+    """Items of one line each; returns the line behind them."""
+    starts, texts = lines
+    block, needs, append = builder.block, builder.needs, builder.spans.append
+    longest = min(_ONE_ITEM, builder.longest)
+    line = texts[at]
+    bullet = line[:2]
+    while len(line) <= longest and not line[2].isspace():
+        following = texts[at + 1]
+        if following and following[:2] != bullet:
+            break
+        start = starts[at]
+        append(new_span(Span, (start, start + len(line), _ITEM_KIND, block, needs)))
+        at += 1
+        if not following:
+            builder.block += 1
+            return at + 1
+        line = following
+    return at
+
+
+def _other(builder: Builder, lines: Lines, at: int) -> int:
+    """Whatever begins at a line; returns the line behind it."""
+    starts, texts = lines
+    line = texts[at]
+    start = starts[at]
+    first = line[0]
+    if first in " \t":
+        first = line.lstrip()[0]
+    if first == "#" and (mark := _HEADING.match(line)):
+        builder.heading(start, start + len(line), len(mark.group(1)))
+        return at + 1
+    if first in "`~" and (fence := _FENCE.match(line)):
+        return _fenced(builder, lines, at, fence.group(1))
+    if first == "|" or ("|" in builder.text[start : start + 200] and _rule(texts, at + 1)):
+        return _table(builder, lines, at)
+    if _ITEM.match(line):
+        return _item(builder, lines, at)
+    if _underlined(texts, at):
+        level = 1 if texts[at + 1][0] == "=" else 2
+        builder.heading(start, starts[at + 1] + len(texts[at + 1]), level)
+        return at + 2
+    return _paragraph(builder, lines, at)
+
+
+def _underlined(texts: list[str], at: int) -> bool:
+    below = texts[at + 1]
     return (
-        text.startswith(("===", "---"), start)
-        and _UNDERLINE.match(text, start, end) is not None
-        and lines[at][1] - lines[at][0] <= 100
+        below.startswith(("===", "---"))
+        and _UNDERLINE.match(below) is not None
+        and len(texts[at]) <= 100
     )
 
 
-def _fenced(builder: Builder, lines: list[Line], at: int, mark: str) -> int:
+def _fenced(builder: Builder, lines: Lines, at: int, mark: str) -> int:
     """A block of code; its spans need both fence lines."""
-    text = builder.text
-    end = at + 1
-    while end < len(lines) and not text[lines[end][0] : lines[end][1]].strip().startswith(mark):
-        end += 1
+    starts, texts = lines
+    count = len(starts)
+    stop = at + 1
+    while stop < count and not texts[stop].lstrip().startswith(mark):
+        stop += 1
     builder.block += 1
-    opening = builder.add(*lines[at], SpanKind.FENCE)
-    closed = end < len(lines)
-    groups = list(code_groups(lines[at + 1 : end]))
-    closing = (opening + 1 + sum(1 for _ in code_parts(builder, groups)),) if closed else ()
-    needs = (*builder.needs, opening, *closing)
-    for start, stop in code_parts(builder, groups):
-        builder.add(start, stop, SpanKind.CODE, needs)
-    if closed:
-        builder.add(*lines[end], SpanKind.FENCE, (*builder.needs, opening))
+    opening = builder.add(starts[at], starts[at] + len(texts[at]), SpanKind.FENCE)
+    inside = slice(at + 1, stop)
+    parts = code_parts(builder, starts[inside], texts[inside])
+    needs = (*builder.needs, opening)
+    if stop < count:
+        needs = (*needs, len(builder.spans) + len(parts))
+    for start, end in parts:
+        builder.add(start, end, SpanKind.CODE, needs)
+    if stop < count:
+        end = starts[stop] + len(texts[stop])
+        builder.add(starts[stop], end, SpanKind.FENCE, (*builder.needs, opening))
     builder.block += 1
-    return end + 1
+    return stop + 1
 
 
-def _rule(text: str, lines: list[Line], at: int) -> bool:
-    return (
-        at < len(lines)
-        and "-" in text[lines[at][0] : lines[at][0] + 8]
-        and bool(_TABLE_RULE.match(text, *lines[at]))
-    )
+def _rule(texts: list[str], at: int) -> bool:
+    return "-" in texts[at][:8] and _TABLE_RULE.match(texts[at]) is not None
 
 
-def _table(builder: Builder, lines: list[Line], at: int) -> int:
+def _table(builder: Builder, lines: Lines, at: int) -> int:
     """Rows of a Markdown table; they need its head."""
-    text = builder.text
+    starts, texts = lines
     builder.block += 1
     needs = builder.needs
-    if _rule(text, lines, at + 1):
-        head = builder.add(lines[at][0], lines[at + 1][1], SpanKind.TABLE_HEAD)
-        needs = (*needs, head)
+    if _rule(texts, at + 1):
+        end = starts[at + 1] + len(texts[at + 1])
+        needs = (*needs, builder.add(starts[at], end, SpanKind.TABLE_HEAD))
         at += 2
-    while at < len(lines) and "|" in text[lines[at][0] : lines[at][1]]:
-        builder.add(*lines[at], SpanKind.ROW, needs)
+    while "|" in texts[at]:
+        builder.add(starts[at], starts[at] + len(texts[at]), SpanKind.ROW, needs)
         at += 1
     builder.block += 1
     return at
 
 
-def _item(builder: Builder, lines: list[Line], texts: list[str], at: int) -> int:
+def _item(builder: Builder, lines: Lines, at: int) -> int:
     """A list's item with the lines that continue it."""
-    text = builder.text
-    start, end = lines[at]
-    indent = indent_of(text, start, end)
+    starts, texts = lines
+    start, first = starts[at], texts[at]
+    end = start + len(first)
+    indent = _indent(first)
     at += 1
     while (line := texts[at]) and line[0] in " \t":
-        begin, stop = lines[at]
-        if indent_of(text, begin, stop) <= indent or _ITEM.match(line) or _FENCE.match(line):
+        if _indent(line) <= indent or _ITEM.match(line) or _FENCE.match(line):
             break
-        end = stop
+        end = starts[at] + len(line)
         at += 1
     if end - start > _ONE_ITEM:
         builder.sentences(start, end, SpanKind.ITEM)
     else:
         builder.add(start, end, _ITEM_KIND)
-    if at < len(lines) and not line:
+    if at < len(starts) and not line:
         builder.block += 1
     return at
 
 
-def _paragraph(builder: Builder, lines: list[Line], at: int) -> int:
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip()) if line[0] in " \t" else 0
+
+
+def _paragraph(builder: Builder, lines: Lines, at: int) -> int:
     """A line that is a paragraph, a paragraph of wrapped lines, or lines that only stand together."""
-    text = builder.text
+    starts, texts = lines
     begin = at
-    while at < len(lines):
-        start, end = lines[at]
-        if start == end or (at > begin and _begins_something(text, lines, at)):
-            break
-        if end - start > 160 and at > begin:
+    while line := texts[at]:
+        if at > begin and (len(line) > 160 or _begins_something(texts, at)):
             break
         at += 1
-        if end - start > 160:
+        if len(line) > 160:
             break
-    group = lines[begin:at]
-    if at - begin == 1 or _wrapped(text, group):
-        builder.prose(group[0][0], group[-1][1])
+    group = texts[begin:at]
+    if len(group) == 1 or _wrapped(group):
+        builder.prose(starts[begin], starts[at - 1] + len(group[-1]))
         return at
-    for start, end in group:
-        if end - start > 300:
-            builder.prose(start, end)
+    for start, line in zip(starts[begin:at], group, strict=True):
+        if len(line) > 300:
+            builder.prose(start, start + len(line))
         else:
-            builder.add(start, end, SpanKind.LINE)
+            builder.add(start, start + len(line), SpanKind.LINE)
     builder.block += 1
     return at
 
 
-def _begins_something(text: str, lines: list[Line], at: int) -> bool:
-    start, end = lines[at]
-    first = text[start]
+def _begins_something(texts: list[str], at: int) -> bool:
+    line = texts[at]
+    first = line[0]
     if first == "#":
-        return _HEADING.match(text, start, end) is not None
+        return _HEADING.match(line) is not None
     if first in "`~|":
         return True
     if first in "-*+\u2022" or first.isdigit():
-        return _ITEM.match(text, start, end) is not None
-    if at + 1 >= len(lines) or not text.startswith(("===", "---"), lines[at + 1][0]):
-        return False
-    return _underlined(text, lines, at)
+        return _ITEM.match(line) is not None
+    return _underlined(texts, at)
 
 
-def _wrapped(text: str, group: list[Line]) -> bool:
+def _wrapped(group: list[str]) -> bool:
     """Whether the lines are one text that was broken at a column."""
-    widths = [end - start for start, end in group[:-1]]
+    widths = list(map(len, group[:-1]))
     longest = max(widths)
     if longest < 45:
         return False
     most = longest * 0.7
     full = len([width for width in widths if width > most])
-    running = len([start for start, _ in group[1:] if text[start].islower()])
+    running = len([line for line in group[1:] if line[0].islower()])
     return full >= len(widths) * 0.7 and running >= len(widths) * 0.35

@@ -46,27 +46,28 @@ def render(task: Task, spans: Sequence[Span], kept: Sequence[int], announced: in
     shown_from = 0
     """Where the text that is shown next begins."""
     for number, (first, last) in enumerate(gaps):
-        start, end = spans[first].start, spans[last].end
-        left = right = ""
         before = shown_from
+        left, right = "", ""
         ends_lines = True
+        start = spans[first][0]
         if first:
-            before = spans[first - 1].end
+            before = spans[first - 1][1]
             parts.append(text[shown_from:before])
             left = "\n" if "\n" in text[before:start] else " "
         if last < last_span:
-            shown_from = spans[last + 1].start
-            ends_lines = "\n" in text[end:shown_from]
+            shown_from = spans[last + 1][0]
+            ends_lines = "\n" in text[spans[last][1] : shown_from]
             crosses = ends_lines or (left == " " and "\n" in text[before:shown_from])
             right = "\n" if crosses else " "
         mark = SHORT
         if number in told:
+            end = spans[last][1]
             line += text.count("\n", counted, start)
-            counted = start
-            through = line + text.count("\n", counted, end)
+            through = line + text.count("\n", start, end)
             whole = left != " " and ends_lines
             mark = _announcement(task.content, spans, (first, last), (line, through), whole=whole)
-        parts.append(f"{left}{mark}{right}")
+            line, counted = through, end
+        parts += (left, mark, right)
         own.append(mark)
     if not gaps or gaps[-1][1] < last_span:
         parts.append(text[shown_from:])
@@ -87,7 +88,7 @@ def _gaps(count: int, kept: Sequence[int]) -> list[_Gap]:
 
 def _told(spans: Sequence[Span], gaps: Sequence[_Gap], announced: int) -> set[int]:
     """Numbers of the gaps that are announced in full: the largest ones, the first of alike ones."""
-    sizes = [spans[last].end - spans[first].start for first, last in gaps]
+    sizes = [spans[last][1] - spans[first][0] for first, last in gaps]
     large = sorted(range(len(gaps)), key=sizes.__getitem__, reverse=True)[:announced]
     return {number for number in large if sizes[number] >= 120}
 

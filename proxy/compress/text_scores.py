@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 
-from proxy.compress.ranking import Hits, Matches, bm25, idf, matches, matches_in, smooth
+from proxy.compress.ranking import (
+    Hits,
+    Matches,
+    Places,
+    bm25,
+    idf,
+    matches,
+    matches_in,
+    smooth,
+)
 from proxy.compress.segments import Span, SpanKind
 
 NEIGHBOURS = 0.3
@@ -23,15 +33,16 @@ SPAN_B = 0.5
 """How much long paragraphs and spans are held back; see `ranking.B`."""
 
 
-def by_query(query: str, spans: Sequence[Span], text: str, lowered: str) -> list[float]:
+def by_query(query: str, spans: Sequence[Span], text: str, places: Places) -> list[float]:
     """Relevance of each span of ``text``; 0 for one that has nothing to do with the query.
 
-    ``lowered``: the text in small letters.
+    ``places``: of the text in small letters.
     """
+    starts, ends, _, block_of, _ = zip(*spans, strict=True)
     if text.isascii():
-        found = matches_in(query, text, lowered, [(span.start, span.end) for span in spans])
+        found = matches_in(query, text, places, starts, ends)
     else:
-        found = matches(query, [text[span.start : span.end] for span in spans])
+        found = matches(query, [text[start:end] for start, end in zip(starts, ends, strict=True)])
     if not found:
         return [0.0] * len(spans)
     own = bm25(found, b=SPAN_B)
@@ -39,20 +50,17 @@ def by_query(query: str, spans: Sequence[Span], text: str, lowered: str) -> list
         own[segment] += PAIR * credit
     hint = _hint(query)
     if hint is not None:
-        own = [
-            score * (1 + HINT) if score and hint.search(text[span.start : span.end]) else score
-            for score, span in zip(own, spans, strict=True)
-        ]
+        for index in compress(range(len(own)), own):
+            if hint.search(text[starts[index] : ends[index]]):
+                own[index] *= 1 + HINT
     total = smooth(own, NEIGHBOURS)
-    if spans[-1].block == spans[0].block:
-        return total
-    block_of = [span.block for span in spans]
-    blocks = _blocks(found, block_of)
-    return [score + BLOCK * blocks[block] for score, block in zip(total, block_of, strict=True)]
+    if block_of[0] != block_of[-1]:
+        _add_blocks(total, found, block_of)
+    return total
 
 
-def _blocks(found: Matches, block_of: Sequence[int]) -> list[float]:
-    """BM25 of whole paragraphs, by block number. ``block_of``: the block of each span."""
+def _add_blocks(total: list[float], found: Matches, block_of: Sequence[int]) -> None:
+    """Add BM25 of whole paragraphs to what their spans have. ``block_of``: the block of each span."""
     lengths = [0] * (block_of[-1] + 1)
     for block, length in zip(block_of, found.lengths, strict=True):
         lengths[block] += length
@@ -60,7 +68,13 @@ def _blocks(found: Matches, block_of: Sequence[int]) -> list[float]:
         Hits(list(map(block_of.__getitem__, segments)), positions)
         for segments, positions in found.hits
     ]
-    return bm25(Matches(tuple(lengths), tuple(hits)), b=BLOCK_B)
+    blocks = bm25(Matches(tuple(lengths), tuple(hits)), b=BLOCK_B)
+    index = 0
+    for block in compress(range(len(blocks)), blocks):  # in most nothing is found
+        index = bisect_left(block_of, block, index)
+        while index < len(total) and block_of[index] == block:
+            total[index] += BLOCK * blocks[block]
+            index += 1
 
 
 def _pairs(found: Matches) -> dict[int, float]:
@@ -148,6 +162,8 @@ _OTHER_DIGIT = re.compile("[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19
 _DIGIT_MARKS = bytes(48 <= code <= 57 for code in range(256))
 _DEEP = 200
 """Spans of one block that are looked at."""
+_BEGINNING = 200
+"""Characters of a span in which a number counts."""
 
 
 def _digit_marks(text: str) -> bytes | bytearray:
@@ -167,28 +183,33 @@ def by_place(spans: Sequence[Span], text: str) -> list[float]:
     append = result.append
     blocks = spans[-1].block + 1 if spans else 0
     heading, find_digit = SpanKind.HEADING, _digit_marks(text).find
+    digit = find_digit(1)
     last = -1
     first = 0
-    below_heading = False
+    below = 0.0
+    """What a span has from a heading right above."""
     early = 0.0
     for index, (start, end, kind, block, needs) in enumerate(spans):
         place = 0.6 / (1 + index) + 0.4 / (count - index)
         if block != last:
             last, first = block, index
             early = 0.1 * (1 - block / blocks)
+            if kind is not heading:
+                append(place + (1.0 + below + early))
+                below = 0.0
+                continue
         elif index - first > _DEEP:
             append(place)  # all that could be added is less than what tells the others apart
             continue
         if kind is heading:
-            score = 1.6 - 0.15 * len(needs)
-            below_heading = True
-        elif index == first:
-            score = 1.5 if below_heading else 1.0
-            below_heading = False
-        else:
-            score = 1.0 / (1 + index - first) + (0.5 if below_heading else 0)
-            if find_digit(1, start, end if end < start + 200 else start + 200) >= 0:
-                score += 0.15
-            below_heading = False
+            append(place + (1.6 - 0.15 * len(needs) + early))
+            below = 0.5
+            continue
+        score = 1.0 / (1 + index - first) + below
+        below = 0.0
+        if 0 <= digit < start:
+            digit = find_digit(1, start)
+        if start <= digit < end and digit < start + _BEGINNING:
+            score += 0.15
         append(place + (score + early))
     return result

@@ -37,47 +37,94 @@ def is_wide(text: str) -> bool:
     )
 
 
+def has_marks(text: str) -> bool:
+    """Whether sentences may end with another mark of Latin script than a full stop."""
+    return "?" in text or "!" in text
+
+
 def sentences(
-    text: str, start: int, end: int, *, wide: bool = True, longest: int = MAX_SPAN
+    text: str,
+    start: int,
+    end: int,
+    *,
+    wide: bool = True,
+    marks: bool = True,
+    longest: int = MAX_SPAN,
 ) -> list[tuple[int, int]]:
     """The sentences of ``text[start:end]`` (one paragraph), without the white space between them.
 
-    ``wide``: what `is_wide` says about the text. ``longest``: characters at most.
+    ``wide``: what `is_wide` says about the text; ``marks``: what `has_marks` says. ``longest``: characters
+    at most.
     """
-    cuts: list[int] = []
-    for found in _DOT.finditer(text, start, end):
-        dot, cut = found.span()
-        if not _is_abbreviation(text, start, dot):
-            cuts.append(cut)
-    sorted_so_far = len(cuts)
+    if marks or wide:
+        return _by_all_marks(text, start, end, wide=wide, longest=longest)
+    found: list[tuple[int, int]] = []
+    for stop, cut in _full_stops(text, start, end):
+        if stop - start > longest:
+            found += bounded(text, start, stop, longest)
+        else:
+            found.append((start, stop))
+        start = cut
+    if end - start > longest:
+        found += bounded(text, start, end, longest)
+    elif end > start:
+        found.append((start, end))
+    return found
+
+
+def _by_all_marks(
+    text: str, start: int, end: int, *, wide: bool, longest: int
+) -> list[tuple[int, int]]:
+    cuts = [cut for _, cut in _full_stops(text, start, end)]
     if text.find("?", start, end) >= 0 or text.find("!", start, end) >= 0:
         cuts += [found.end() for found in _MARK.finditer(text, start, end)]
     if wide:
         ends = [found.end() for found in _WIDE_END.finditer(text, start, end)]
         cuts += ends or _phrases(text, start, end)
-    if len(cuts) > sorted_so_far:
-        cuts = sorted(set(cuts))
-    return list(_trimmed(text, start, end, cuts, longest))
+    found: list[tuple[int, int]] = []
+    for cut in (*sorted(set(cuts)), end):
+        stop = start + len(text[start:cut].rstrip())
+        if stop - start > longest:
+            found += bounded(text, start, stop, longest)
+        elif stop > start:
+            found.append((start, stop))
+        start = cut
+    return found
 
 
 def first_sentence(text: str, start: int, end: int) -> tuple[int, int]:
     """Where the first sentence ends and the next one begins; the end twice when there is one only."""
-    found = _DOT.search(text, start, end)
-    while found is not None:
-        dot, following = found.span()
-        if not _is_abbreviation(text, start, dot):
-            if following - dot == 2:
-                return dot + 1, following
-            return dot + len(found.group().rstrip()), following
-        found = _DOT.search(text, following, end)
-    return end, end
+    dot = text.find(".", start, end)
+    if start + 7 <= dot < end - 2 and text[dot + 1] == " " and "A" <= text[dot + 2] <= "Z":
+        word = text[dot - 5 : dot]
+        if word.isalpha() and word != "pprox":
+            return dot + 1, dot + 2  # as most do
+    return next(_full_stops(text, start, end), (end, end))
+
+
+def _full_stops(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where sentences end with a full stop, and where the next ones begin."""
+    dot = text.find(".", start, end)
+    while dot >= 0:
+        if dot + 2 < end and text[dot + 1] == " " and "A" <= text[dot + 2] <= "Z":
+            stop, cut = dot + 1, dot + 2  # nearly all
+        elif found := _DOT.match(text, dot, end):
+            stop, cut = dot + len(found.group().rstrip()), found.end()
+        else:
+            dot = text.find(".", dot + 1, end)
+            continue
+        word = text[dot - 5 : dot]
+        # What is longer than all short forms needs no closer look.
+        if (word.isalpha() and word != "pprox" and dot - start >= 7) or not _is_abbreviation(
+            text, start, dot
+        ):
+            yield stop, cut
+        dot = text.find(".", cut, end)
 
 
 def _is_abbreviation(text: str, start: int, dot: int) -> bool:
     """Whether the full stop at ``dot`` ends a short form and not a sentence."""
     before = text[max(start, dot - 7) : dot]
-    if before[2:].isalpha() and len(before) == 7 and before[2:] != "pprox":
-        return False  # longer than all of them
     space = before.rfind(" ")
     if space < 0 and dot - start >= 7:
         return False
@@ -96,19 +143,6 @@ def _phrases(text: str, start: int, end: int) -> Iterator[int]:
         if found.end() - last >= 120:
             last = found.end()
             yield last
-
-
-def _trimmed(
-    text: str, start: int, end: int, cuts: list[int], longest: int
-) -> Iterator[tuple[int, int]]:
-    cuts.append(end)
-    for cut in cuts:
-        stop = start + len(text[start:cut].rstrip())
-        if stop - start > longest:
-            yield from bounded(text, start, stop, longest)
-        elif stop > start:
-            yield start, stop
-        start = cut
 
 
 def bounded(text: str, start: int, end: int, longest: int = MAX_SPAN) -> Iterator[tuple[int, int]]:

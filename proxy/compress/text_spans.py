@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from itertools import accumulate
 from operator import add
 from typing import NamedTuple
 
-from proxy.compress.text_sentences import bounded, first_sentence, is_wide, sentences
+from proxy.compress.text_sentences import bounded, first_sentence, has_marks, is_wide, sentences
 
 
 class SpanKind(Enum):
@@ -40,10 +39,10 @@ class Span(NamedTuple):
     needs: tuple[int, ...] = ()
     """Indexes of the earlier spans (for the end of a fence: a later one) without which this one means
     little: its headings, outermost first; the head of its table; the fences around it; the file's head
-    of a diff's hunk; the signatures around a line of code."""
+    of a diff's hunk; the signatures around a line of code. The last one needs all the others."""
 
 
-_SENTENCE = SpanKind.SENTENCE
+_SENTENCE, _HEADING = SpanKind.SENTENCE, SpanKind.HEADING
 _Fields = tuple[int, int, SpanKind, int, tuple[int, ...]]
 # Its stub says nothing of the items' types.
 new_span: Callable[[type[Span], _Fields], Span] = tuple.__new__  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
@@ -61,13 +60,18 @@ class Builder:
     def __init__(self, text: str, longest: int, focus: Sequence[int] | None) -> None:
         self.text = text
         self.longest = longest
-        self.focus = focus
+        self._focus = iter(() if focus is None else [*focus, len(text)])
+        """Ends with a place that no paragraph reaches."""
+        self._focused = -1 if focus is None else next(self._focus)
+        """The next place in focus, -1: all are."""
         self.wide = is_wide(text)
+        self.marks = has_marks(text)
         self.spans: list[Span] = []
         self.block = 0
         self.headings: list[tuple[int, int]] = []
         """Level and span of the open headings, outermost first."""
         self.needs: tuple[int, ...] = ()
+        """The spans of `headings`."""
 
     def add(
         self, start: int, end: int, kind: SpanKind, needs: tuple[int, ...] | None = None
@@ -85,35 +89,44 @@ class Builder:
 
     def prose(self, start: int, end: int) -> None:
         """A paragraph."""
-        self.sentences(start, end, _SENTENCE)
+        if self._focused >= end and end - start <= self.longest:
+            middle, rest = first_sentence(self.text, start, end)
+            block, needs = self.block, self.needs
+            self.spans.append(new_span(Span, (start, middle, _SENTENCE, block, needs)))
+            if rest < end:
+                self.spans.append(new_span(Span, (rest, end, _SENTENCE, block, needs)))
+        else:
+            self.sentences(start, end, _SENTENCE)
         self.block += 1
 
     def sentences(self, start: int, end: int, kind: SpanKind) -> None:
         """The sentences from ``start`` to ``end``; where nothing is looked for, the first and the rest."""
-        needs, block, append, text = self.needs, self.block, self.spans.append, self.text
-        focus = self.focus
-        if focus is not None:
-            first = bisect_left(focus, start)
-            if first == len(focus) or focus[first] >= end:
-                middle, rest = first_sentence(text, start, end)
-                if end - start > self.longest:
-                    self.add(start, middle, kind)
-                    if rest < end:
-                        self.add(rest, end, kind)
-                    return
-                append(new_span(Span, (start, middle, kind, block, needs)))
-                if rest < end:
-                    append(new_span(Span, (rest, end, kind, block, needs)))
-                return
-        for a, b in sentences(text, start, end, wide=self.wide, longest=self.longest):
-            append(new_span(Span, (a, b, kind, block, needs)))
+        if not self._in_focus(start, end):
+            middle, rest = first_sentence(self.text, start, end)
+            self.add(start, middle, kind)
+            if rest < end:
+                self.add(rest, end, kind)
+            return
+        found = sentences(
+            self.text, start, end, wide=self.wide, marks=self.marks, longest=self.longest
+        )
+        block, needs = self.block, self.needs
+        self.spans += [new_span(Span, (a, b, kind, block, needs)) for a, b in found]
+
+    def _in_focus(self, start: int, end: int) -> bool:
+        """Whether something that is looked for stands there. Asked in the order of the text."""
+        if self._focused < 0:
+            return True
+        while self._focused < start:
+            self._focused = next(self._focus)
+        return self._focused < end
 
     def heading(self, start: int, end: int, level: int) -> None:
         """A heading; closes the ones of its level and below."""
         while self.headings and self.headings[-1][0] >= level:
             self.headings.pop()
-        self.needs = tuple(index for _, index in self.headings)
-        index = self.add(start, end, SpanKind.HEADING)
+        self.needs = self.needs[: len(self.headings)]
+        index = self.add(start, end, _HEADING)
         self.headings.append((level, index))
         self.needs = (*self.needs, index)
         self.block += 1
@@ -123,20 +136,24 @@ Line = tuple[int, int]
 """First character, and one past the last that is not white space; equal for a blank line."""
 
 
+Lines = tuple[list[int], list[str]]
+"""Where each line begins, and what stands in it without the white space at its end."""
+
+
 def lines_of(text: str) -> list[Line]:
-    return _placed(text.split("\n"))[0]
+    return placed(*lines_and_texts(text))
 
 
-def lines_and_texts(text: str) -> tuple[list[Line], list[str]]:
-    """The lines, and what stands in each without the white space at its end."""
-    return _placed(text.split("\n"))
+def placed(starts: list[int], texts: list[str]) -> list[Line]:
+    """The same as places."""
+    return list(zip(starts, map(add, starts, map(len, texts)), strict=True))
 
 
-def _placed(raw: list[str]) -> tuple[list[Line], list[str]]:
-    lengths = accumulate(map(len, raw), initial=0)
-    starts = list(map(add, lengths, range(len(raw))))  # each line before has an end, too
-    texts = list(map(str.rstrip, raw))
-    return list(zip(starts, map(add, starts, map(len, texts)), strict=True)), texts
+def lines_and_texts(text: str) -> Lines:
+    raw = text.split("\n")
+    starts = list(accumulate([len(line) + 1 for line in raw], initial=0))
+    starts.pop()
+    return starts, list(map(str.rstrip, raw))
 
 
 def code_groups(lines: list[Line]) -> Iterator[Line]:
@@ -157,9 +174,18 @@ def code_groups(lines: list[Line]) -> Iterator[Line]:
         yield begin, end
 
 
-def code_parts(builder: Builder, groups: list[Line]) -> Iterator[Line]:
-    for start, end in groups:
-        yield from bounded(builder.text, start, end, builder.longest)
+def code_parts(builder: Builder, starts: list[int], texts: list[str]) -> list[Line]:
+    """`code_groups` of some lines, in parts where they are too long."""
+    if not texts:
+        return []
+    end = starts[-1] + len(texts[-1])
+    longest = builder.longest
+    if len(texts) <= MAX_CODE_LINES and end - starts[0] <= min(MAX_CODE, longest) and all(texts):
+        return [(starts[0], end)]
+    parts: list[Line] = []
+    for start, stop in code_groups(placed(starts, texts)):
+        parts += bounded(builder.text, start, stop, longest)
+    return parts
 
 
 def indent_of(text: str, start: int, end: int) -> int:

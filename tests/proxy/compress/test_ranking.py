@@ -5,7 +5,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.compress.ranking import matches, matches_in, mentions, scores, smooth
+from proxy.compress.ranking import Places, matches, matches_in, mentions, scores, smooth
 
 
 def best(query: str, segments: list[str]) -> int:
@@ -69,8 +69,17 @@ def test_no_segments_give_no_scores() -> None:
     assert smooth([], 0.4) == []
 
 
+@given(st.text(alphabet="ab-", max_size=40), st.text(alphabet="ab-", min_size=1, max_size=5))
+def test_a_name_is_found_through_its_parts(text: str, name: str) -> None:
+    places = Places(text)
+    for part in {*name.split("-"), name[1:]} - {""}:
+        places.of(part)
+
+    assert places.of_name(name) == Places(text).of(name)
+
+
 def test_mentions_are_where_the_words_are() -> None:
-    assert mentions("granite", "the granite dam") == [4]
+    assert mentions("granite", Places("the granite dam")) == [4]
 
 
 @given(st.text(), st.lists(st.text()))
@@ -99,4 +108,8 @@ def test_a_text_is_searched_like_its_segments(query: str, segments: list[str]) -
     ends = list(accumulate(len(segment) + 1 for segment in segments))
     places = [(end - 1 - len(part), end - 1) for part, end in zip(segments, ends, strict=True)]
 
-    assert matches_in(query, text, text.lower(), places) == matches(query, segments)
+    starts, found_ends = zip(*places, strict=True)
+
+    found = matches_in(query, text, Places(text.lower()), starts, found_ends)
+
+    assert found == matches(query, segments)

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.compress.model import ContentType
 from proxy.compress.segments import Span, SpanKind, heading_path, split
-from proxy.compress.text_sentences import sentences
+from proxy.compress.text_sentences import first_sentence, sentences
 
 PIECES = """
 # A|## B|- item|1. x|```|~~~|====||text.|Word. Next one! And?|def f():|    x = 1|class A:|@@ -1 +1 @@|--- a
@@ -21,12 +24,13 @@ def cut(text: str, content: ContentType, **kwargs: int) -> list[str]:
 
 
 def check(text: str, spans: list[Span]) -> None:
-    """Spans are in order, not empty, and only white space is between them."""
+    """Spans are in order, not empty, and only white space is between them. The last need has the others."""
     end = 0
     for number, span in enumerate(spans):
         assert end <= span.start < span.end
         assert not text[end : span.start].strip()
         assert all(0 <= need < len(spans) and need != number for need in span.needs)
+        assert not span.needs or {*span.needs[:-1]} <= {*spans[span.needs[-1]].needs}
         end = span.end
     assert not text[end:].strip()
 
@@ -64,6 +68,30 @@ def test_prose_is_cut_into_sentences_and_abbreviations_are_not() -> None:
         "Why?",
         "It rained, e.g. in May.",
     ]
+
+
+WORDS = ["Aldover", "town", "Dr", "e.g", "approx", "xpprox", "A", "U.S", "3.5", "it", "9"]
+SHORT = {"Dr", "e.g", "approx", "A", "U.S"}
+ENDS = [". ", ".\n", ".  ", '." ', ".) ", " ", "! ", "?) "]
+
+
+@given(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(ENDS))), st.booleans())
+def test_sentences_end_where_a_plain_pattern_says(
+    words: list[tuple[str, str]], marks: bool
+) -> None:
+    text = "".join(f"{word}{end}" for word, end in words).strip()
+    if not marks:
+        text = text.replace("!", ".").replace("?", ".")
+    ends = re.finditer(r"([^\s.]+|\S+?)([.!?])[\"')]*\s+(?=[^\sa-z])", text)
+    cuts = [end.end() for end in ends if end[2] != "." or end[1] not in SHORT]
+    wanted = [text[a:b].rstrip() for a, b in pairwise([0, *cuts, len(text)])] if text else []
+
+    found = sentences(text, 0, len(text), marks=marks, wide=False)
+
+    assert [text[start:end] for start, end in found] == wanted
+    if wanted and not marks:
+        end, following = first_sentence(text, 0, len(text))
+        assert (text[:end], following) == (wanted[0], cuts[0] if cuts else end)
 
 
 @pytest.mark.parametrize(
