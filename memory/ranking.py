@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp2, isfinite
-from typing import NamedTuple
+from operator import itemgetter
+from typing import NamedTuple, Protocol, TypeVar
 
 from memory.model import DAY, Hit, Instant, Kind, Record, ScoreParts
 
@@ -35,6 +36,30 @@ SUSPICION_FACTOR = 0.8
 
 _MOST = (1 + FACTOR_SPAN) ** 2 * TRUST_FACTORS[-1]
 _DIGITS = 6
+
+
+class Rankable(Protocol):
+    """What of a record its place depends on."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def num(self) -> int: ...
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def norm_hash(self) -> str: ...
+    @property
+    def recorded_at(self) -> Instant: ...
+    @property
+    def importance(self) -> float: ...
+    @property
+    def trust(self) -> int: ...
+    @property
+    def flags(self) -> tuple[str, ...]: ...
+
+
+Rank = TypeVar("Rank", bound=Rankable)
 
 
 class Fused(NamedTuple):
@@ -98,6 +123,17 @@ def final_score(
     return fused * factor / _MOST
 
 
+def order(
+    some: Iterable[Rank], fused: Mapping[int, Fused], now: Instant, *, by_age: bool = True
+) -> list[Rank]:
+    """The records in the order of `rank`, at a fifth of the cost."""
+    scored = [
+        (-_final(one, fused[one.num], now, by_age), one.id, one) for one in some if one.num in fused
+    ]
+    scored.sort(key=itemgetter(0, 1))
+    return [one for _, _, one in scored]
+
+
 def rank(
     records: Iterable[Record],
     fused: Mapping[int, Fused],
@@ -120,22 +156,22 @@ def rank(
 
 
 def diverse(
-    hits: Sequence[Hit], duplicates: Callable[[Record, Record], bool], limit: int
-) -> tuple[tuple[Hit, ...], int]:
-    """The first ``limit`` hits that do not repeat a better one, and how many repeats were left out.
+    ordered: Sequence[Rank], duplicates: Callable[[Rank, Rank], bool], limit: int
+) -> tuple[tuple[Rank, ...], int]:
+    """The first ``limit`` records that do not repeat a better one, and how many repeats were left out.
 
-    ``duplicates(better, worse)``: whether the two say the same. It is asked for every pair of kept hit and
-    new hit, so it must be cheap.
+    ``duplicates(better, worse)``: whether the two say the same. It is asked for every pair of kept record and
+    new record, so it must be cheap.
     """
-    kept: list[Hit] = []
+    kept: list[Rank] = []
     left_out = 0
-    for hit in hits:
+    for one in ordered:
         if len(kept) >= limit:
             break
-        if any(duplicates(better.record, hit.record) for better in kept):
+        if any(duplicates(better, one) for better in kept):
             left_out += 1
         else:
-            kept.append(hit)
+            kept.append(one)
     return tuple(kept), left_out
 
 
@@ -143,20 +179,18 @@ def _bounded(score: float) -> float:
     return 1 - FACTOR_SPAN + 2 * FACTOR_SPAN * min(max(score, 0.0), 1.0)
 
 
+def _final(one: Rankable, fit: Fused, now: Instant, by_age: bool) -> float:
+    recency = recency_score(one.kind, one.recorded_at, now) if by_age else None
+    return _rounded(final_score(fit.fused, recency, one.importance, one.trust, bool(one.flags)))
+
+
 def _parts(record: Record, fit: Fused, cosine: float, now: Instant, by_age: bool) -> ScoreParts:
     recency = recency_score(record.kind, record.recorded_at, now)
-    final = final_score(
-        fit.fused,
-        recency if by_age else None,
-        record.importance,
-        record.trust,
-        bool(record.flags),
-    )
     return ScoreParts(
         raw_similarity=_rounded(cosine),
         recency_score=_rounded(recency),
         importance_score=_rounded(record.importance),
-        final_score=_rounded(final),
+        final_score=_final(record, fit, now, by_age),
         words=_rounded(fit.words),
         vectors=_rounded(fit.vectors),
         fused=_rounded(fit.fused),

@@ -17,7 +17,7 @@ from memory.core import Core
 from memory.embedding.port import Floats
 from memory.errors import FaultCode, MemoryFault
 from memory.model import TRUST, Hit, Instant, Origin, PairClass, Record, State
-from memory.ranking import Fused, diverse, fuse, rank
+from memory.ranking import Fused, Rankable, diverse, fuse, order, rank
 from memory.store.reading import Reading
 from memory.store.selection import Selection
 from memory.text import search_terms
@@ -51,21 +51,16 @@ def search(core: Core, request: Search, now: Instant) -> SearchResult:
         degraded = question.problem if question.vector is None else ""
         in_order = sorted((-fit.fused, num) for num, fit in found.fused.items())
         shortlist = [num for _, num in in_order[: max(4 * request.top_k, 40)]]
-        records = reading.by_nums(shortlist)
-        if request.as_known_at is not None:
-            records = _as_known(reading, records, request.as_known_at)
-        if request.as_of is not None:
-            records = _begun(reading, records, request.as_of)
-        ranked = rank(
-            records.values(),
-            found.fused,
-            found.cosines,
-            now,
-            by_age=request.as_of is None and request.as_known_at is None,
-        )
-        pairs = duplicate_pairs(reading, [hit.record for hit in ranked])
-        kept, left_out = diverse(ranked, _among(pairs), request.top_k)
-        kept = _within(kept, request.max_tokens)
+        by_age = request.as_of is None and request.as_known_at is None
+        past = None if by_age else _past(reading, reading.by_nums(shortlist), request)
+        some = reading.standings(shortlist) if past is None else past
+        ordered = order(some.values(), found.fused, now, by_age=by_age)
+        pairs = duplicate_pairs(reading, ordered)
+        best, left_out = diverse(ordered, _among(pairs), request.top_k)
+        nums = [one.num for one in best]
+        records = reading.by_nums(nums) if past is None else {num: past[num] for num in nums}
+        ranked = rank(records.values(), found.fused, found.cosines, now, by_age=by_age)
+        kept = _within(ranked, request.max_tokens)
         disputed = reading.disputed(hit.record.id for hit in kept)
         hits = tuple(
             replace(hit, warnings=_warnings(hit.record, now, disputed=hit.record.id in disputed))
@@ -100,7 +95,7 @@ def candidates(
     return Found(fuse(words, cosines, alpha), cosines, profile.id if profile else "")
 
 
-def duplicate_pairs(reading: Reading, records: Sequence[Record]) -> frozenset[tuple[int, int]]:
+def duplicate_pairs(reading: Reading, records: Sequence[Rankable]) -> frozenset[tuple[int, int]]:
     """Which of these say the same, as (smaller num, larger num)."""
     nums = {record.num for record in records}
     pairs: set[tuple[int, int]] = set()
@@ -145,6 +140,15 @@ def _selection(request: Search, now: Instant) -> Selection:
     )
 
 
+def _past(reading: Reading, records: Mapping[int, Record], request: Search) -> Mapping[int, Record]:
+    """The records as the question about the past takes them."""
+    if request.as_known_at is not None:
+        records = _as_known(reading, records, request.as_known_at)
+    if request.as_of is not None:
+        records = _begun(reading, records, request.as_of)
+    return records
+
+
 def _as_known(reading: Reading, records: Mapping[int, Record], at: Instant) -> dict[int, Record]:
     """The records with the words and the state that they had then."""
     found = {num: reading.known_record(record.id, at) for num, record in records.items()}
@@ -174,7 +178,7 @@ def _mask(core: Core, reading: Reading, selection: Selection) -> NDArray[np.bool
     return core.columns.mask_known(selection, known)
 
 
-def _among(pairs: frozenset[tuple[int, int]]) -> Callable[[Record, Record], bool]:
+def _among(pairs: frozenset[tuple[int, int]]) -> Callable[[Rankable, Rankable], bool]:
     return lambda one, other: (min(one.num, other.num), max(one.num, other.num)) in pairs
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from memory.api import AddRecord, Candidate, Resolve, Stored
-from memory.compare import NEAR_FROM, content_words, is_candidate, related
+from memory.compare import NEAR_FROM, content_words, is_candidate, related, surely_unrelated
 from memory.core import Core, fresh_id, need_record
 from memory.embedding.port import Floats
 from memory.errors import FaultCode, MemoryFault
@@ -20,6 +20,7 @@ from memory.model import (
     Edge,
     Instant,
     Kind,
+    MemoryText,
     Origin,
     PairClass,
     PairEvidence,
@@ -32,6 +33,7 @@ from memory.model import (
 from memory.recall import candidates
 from memory.screen import check_text, screen
 from memory.semantic_index import encoded
+from memory.store.rows import Saying
 from memory.store.selection import Selection
 from memory.store.writing import NewRecord, RecordPatch, Writing
 from memory.supersede import resolve_within
@@ -144,26 +146,30 @@ def look_around(
     comparable = vector if profile is not None and profile.id == model else None
     found = candidates(core, writing, record.text.content, selection, comparable, limit=_LOOKED_AT)
     nums = [num for num in found.fused if num != record.num]
-    known = writing.by_nums(nums)
-    own_words = content_words(record.text.content)
+    known = writing.sayings(nums)
+    own_words, own_text = content_words(record.text.content), whole(record.text)
     contradictions: list[Candidate] = []
     duplicates: list[Candidate] = []
     edges: list[Edge] = []
+    evidences: dict[int, PairEvidence] = {}
     for num in nums:
-        other = known.get(num)
-        if other is None or _do_not_overlap(other, record):
+        saying = known.get(num)
+        if saying is None or _do_not_overlap(saying, record):
             continue
         similarity = found.cosines.get(num)
         if similarity is not None and similarity < NEAR_FROM:
             continue
-        if not is_candidate(content_words(other.text.content), own_words, similarity):
+        same, text = saying.norm_hash == record.norm_hash, whole(saying.text)
+        if not same and surely_unrelated(text, own_text):
             continue
-        if other.norm_hash == record.norm_hash:
-            evidence: PairEvidence | None = _SAME
-        else:
-            evidence = related(_whole(other), _whole(record), similarity)
-        if evidence is None:
+        if not is_candidate(content_words(saying.text.content), own_words, similarity):
             continue
+        evidence = _SAME if same else related(text, own_text, similarity)
+        if evidence is not None:
+            evidences[num] = evidence
+    others = writing.by_nums(evidences)
+    for num, evidence in evidences.items():
+        other, similarity = others[num], found.cosines.get(num)
         older, newer = sorted((other.num, record.num))
         edges.append(Edge(older, newer, similarity or 0.0, evidence.klass, evidence.score, model))
         candidate = Candidate(other, similarity or 0.0, evidence)
@@ -258,15 +264,15 @@ def _repeat(writing: Writing, same: Record, now: Instant) -> Stored:
     return Stored(writing.record(same.id) or same, repeated=True)
 
 
-def _do_not_overlap(one: Record, other: Record) -> bool:
+def _do_not_overlap(one: Saying, other: Record) -> bool:
     """Whether their times of validity have no moment in common: then both can hold."""
     starts = max(one.valid_from or -(2**62), other.valid_from or -(2**62))
     ends = min(one.valid_to or 2**62, other.valid_to or 2**62)
     return starts >= ends
 
 
-def _whole(record: Record) -> str:
-    text = record.text
+def whole(text: MemoryText) -> str:
+    """All of a text that is compared, by lines."""
     return "\n".join((text.content, *text.steps, *text.preconditions))
 
 

@@ -24,6 +24,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from memory.errors import FaultCode, MemoryFault
+from memory.store.prepared import PreparedConnection
 from memory.store.tables import meta, metadata
 from memory.store.text_index import TextIndex
 
@@ -145,7 +146,7 @@ def writing(backend: Backend, lock: WriteLock | None = None) -> Generator[Connec
         backend.begin_writing(connection)
         try:
             yield connection
-            connection.exec_driver_sql("COMMIT")
+            PreparedConnection(connection, writes=True).exec_driver_sql("COMMIT")
         except BaseException:
             connection.rollback()
             raise

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
-from sqlalchemy import Select, select
+from sqlalchemy import Join, Select, select
 
 from memory.model import (
+    Instant,
     JournalEntry,
     Kind,
     MemoryText,
@@ -55,12 +56,15 @@ _COLUMNS = (
 
 def select_records() -> Select[*tuple[Any, ...]]:
     """Selects whole records for `record_of`, with `changed_seq` and the text's digest at the end."""
-    joined = records.outerjoin(
-        texts, (texts.c.record_id == records.c.id) & (texts.c.digest == records.c.digest)
-    )
     columns = [records.c[name] for name in _COLUMNS]
     return select(texts.c.body, *columns, records.c.changed_seq, records.c.digest).select_from(
-        joined
+        _with_text()
+    )
+
+
+def _with_text() -> Join:
+    return records.outerjoin(
+        texts, (texts.c.record_id == records.c.id) & (texts.c.digest == records.c.digest)
     )
 
 
@@ -79,6 +83,54 @@ def record_of(row: Sequence[Any]) -> Record:
         session_id, turn_number, state_reason, state_at, ids_of(superseded_by), ids_of(supersedes),
         *counts,
     )  # fmt: skip
+
+
+class Saying(NamedTuple):
+    """What a record says, and when that holds."""
+
+    num: int
+    text: MemoryText
+    norm_hash: str
+    valid_from: Instant | None
+    valid_to: Instant | None
+
+
+class Standing(NamedTuple):
+    """What a record's place among others depends on; see `memory.ranking.Rankable`."""
+
+    id: str
+    num: int
+    kind: Kind
+    norm_hash: str
+    recorded_at: Instant
+    importance: float
+    trust: int
+    flags: tuple[str, ...]
+
+
+def select_sayings() -> Select[*tuple[Any, ...]]:
+    """Selects what `saying_of` takes."""
+    names = ("num", "norm_hash", "valid_from", "valid_to")
+    return select(texts.c.body, *(records.c[name] for name in names)).select_from(_with_text())
+
+
+def saying_of(row: Sequence[Any]) -> Saying:
+    """A row of `select_sayings`."""
+    body, num, *rest = row
+    return Saying(num, text_of(body), *rest)
+
+
+def select_standings() -> Select[*tuple[Any, ...]]:
+    """Selects what `standing_of` takes."""
+    return select(*(records.c[name] for name in Standing._fields))
+
+
+def standing_of(row: Sequence[Any]) -> Standing:
+    """A row of `select_standings`."""
+    id_, num, kind, norm_hash, recorded_at, importance, trust, flags = row
+    return Standing(
+        id_, num, _KINDS[kind], norm_hash, recorded_at, importance, trust, ids_of(flags)
+    )
 
 
 @dataclass(frozen=True, slots=True)

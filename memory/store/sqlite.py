@@ -21,6 +21,7 @@ from sqlalchemy.pool import QueuePool
 from memory.errors import FaultCode, MemoryFault
 from memory.store.backend import Purged, busy, used_already
 from memory.store.fts5 import Fts5Index
+from memory.store.prepared import PreparedConnection
 from memory.store.text_index import TextIndex
 
 APPLICATION_ID = 0x6D6D7332
@@ -72,7 +73,8 @@ class SqliteBackend:
     def begin_reading(self, connection: Connection) -> None:
         """Begin, and read once: the state is that of the first read."""
         connection.exec_driver_sql("BEGIN")
-        connection.exec_driver_sql("SELECT 1 FROM sqlite_schema LIMIT 1")
+        prepared = PreparedConnection(connection, writes=False)
+        prepared.exec_driver_sql("SELECT 1 FROM sqlite_schema LIMIT 1")
 
     def before_create(self, connection: Connection) -> None:
         """Put our mark on the file."""

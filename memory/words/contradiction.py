@@ -22,7 +22,8 @@ _LONGEST_SLOT = 3
 _LONGEST_TYPED = 5
 _MOST_LEFT = 48
 """Words without a partner; sentences that differ in more are about different things."""
-_MOST_SENTENCES = 12
+MOST_SENTENCES = 12
+"""Of each text; what follows is not compared."""
 _MOST_SHOWN = 12
 
 _Run = tuple[int, ...]
@@ -50,8 +51,8 @@ def contradiction(
     best: PairEvidence | None = None
     single = len(olders) == len(newers) == 1
     cosine = similarity if single else None
-    for newer in newers[:_MOST_SENTENCES]:
-        for older in olders[:_MOST_SENTENCES]:
+    for newer in newers[:MOST_SENTENCES]:
+        for older in olders[:MOST_SENTENCES]:
             if older == newer:
                 continue
             found = _sentence_pair(read_sentence(older), read_sentence(newer), cosine)

@@ -11,6 +11,8 @@ from memory.compare import (
     compare,
     content_words,
     is_candidate,
+    related,
+    surely_unrelated,
 )
 from memory.model import PairClass
 from memory.words import ordered
@@ -64,6 +66,31 @@ def test_numbers_are_values_with_their_signs(one: int, other: int) -> None:
     evidence = compare(f"the limit is {one} today", f"the limit is {other} today", 1.0)
     assert evidence.duplicates == (one == other)
     assert evidence.contradicts == (one != other)
+
+
+sentences = st.lists(texts.map(" ".join), min_size=1, max_size=3).map(". ".join)
+
+
+@given(sentences, sentences, similarities)
+def test_what_is_surely_unrelated_is_unrelated(
+    older: str, newer: str, similarity: float | None
+) -> None:
+    if surely_unrelated(older, newer):
+        assert related(older, newer, similarity) is None
+        assert surely_unrelated(newer, older)
+
+
+def test_most_pairs_about_different_things_are_surely_unrelated() -> None:
+    things = [
+        f"The {place} {thing}"
+        for place in ["north", "south", "east"]
+        for thing in ("pump", "kiln", "tram")
+    ]
+    facts = [f"{thing} weighs exactly {number} kg." for number, thing in enumerate(things, 100)]
+    told = [surely_unrelated(one, other) for one in facts for other in facts if one != other]
+    assert sum(told) > 0.9 * len(told)
+    assert not surely_unrelated(facts[0], facts[0].replace("100", "300"))
+    assert not surely_unrelated("a" * 5_000, "The kiln is hot.")
 
 
 @given(st.text(st.characters(), max_size=80), st.text(st.characters(), max_size=80), similarities)

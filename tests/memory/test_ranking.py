@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.model import DAY, Hit, Kind, MemoryText, Origin, Record, State
-from memory.ranking import FACTOR_SPAN, diverse, final_score, fuse, rank, recency_score
+from memory.ranking import FACTOR_SPAN, diverse, final_score, fuse, order, rank, recency_score
 
 NOW = 4000 * DAY
 
@@ -61,7 +61,10 @@ RECORDS = st.lists(
 def search(
     records: list[Record], words: dict[int, float], cosines: dict[int, float], alpha: float = 0.5
 ) -> tuple[Hit, ...]:
-    return rank(records, fuse(words, cosines, alpha), cosines, NOW)
+    fused = fuse(words, cosines, alpha)
+    hits = rank(records, fused, cosines, NOW)
+    assert [hit.record for hit in hits] == order(records, fused, NOW)
+    return hits
 
 
 # fusing
@@ -220,15 +223,14 @@ def test_age_does_not_count_where_the_query_is_about_some_time() -> None:
 
 
 def test_repeats_of_a_better_hit_are_left_out_and_counted() -> None:
-    hits = search(
-        [record(num) for num in range(1, 7)], {num: 10.0 - num for num in range(1, 7)}, {}
-    )
+    fused = fuse({num: 10.0 - num for num in range(1, 7)}, {}, 0.5)
+    ordered = order([record(num) for num in range(1, 7)], fused, NOW)
 
     def alike(better: Record, worse: Record) -> bool:
         return better.num % 2 == worse.num % 2
 
-    kept, left_out = diverse(hits, alike, 5)
-    assert ([hit.record.num for hit in kept], left_out) == ([1, 2], 4)
-    kept, left_out = diverse(hits, alike, 2)
-    assert ([hit.record.num for hit in kept], left_out) == ([1, 2], 0)
+    kept, left_out = diverse(ordered, alike, 5)
+    assert ([one.num for one in kept], left_out) == ([1, 2], 4)
+    kept, left_out = diverse(ordered, alike, 2)
+    assert ([one.num for one in kept], left_out) == ([1, 2], 0)
     assert diverse((), alike, 3) == ((), 0)
