@@ -36,6 +36,8 @@ EXACT = 6.0
 """How many times more an exact match says than its rarity alone."""
 
 _WORD_REST = re.compile(rb"[0-9A-Za-z\x80-\xff]*")
+_LETTERS = frozenset(b"0123456789abcdefghijklmnopqrstuvwxyz").union(range(0x80, 0x100))
+"""Bytes of words in small letters."""
 _NUMBER = re.compile(rb"-?\d[\d.eE+-]*")
 _SPLIT = re.compile(r"[^\w]+")
 
@@ -96,13 +98,14 @@ def find(document: Document, query: str) -> Hits:
     weights = {number: _rarity(size, len(at)) for number, at in found.items()}
     best = max(weights.values())
     places: list[tuple[int, int]] = []
+    told = _Asked(asked)
     exact: dict[tuple[int, int], tuple[bool, bytes]] = {}
     for number, at in found.items():
         if len(at) > COMMON and weights[number] < WEAK * best:
             continue
         for position in at:
             places.append((position, number))
-            whole = _whole(document.raw, low, position, asked) if len(at) <= MAX_EXACT else None
+            whole = _whole(document.raw, low, position, told) if len(at) <= MAX_EXACT else None
             if whole:
                 exact[position, number] = whole
     frequency = Counter(exact.values())
@@ -135,25 +138,36 @@ def _positions(term: str, low: bytes, escaped: bool) -> Iterator[int]:
     """Where words with the stem ``term`` begin; terms with punctuation are found as they are."""
     plain = term.isascii()
     budget = MAX_PLACES
+    known: dict[bytes, bool] = {}
     for form in _forms(term, escaped):
         begin = low.find(form)
         while begin >= 0 and budget:
             budget -= 1
             end = begin + len(form)
-            before = low[begin - 1] if begin else 0x20
-            if not plain:
+            if not plain or (_begins_word(low, begin) and _ends_stem(low, end, term, known)):
                 yield begin
-            elif not _is_letter(before) or (before == 0x6E and low[begin - 2 : begin - 1] == b"\\"):
-                rest = _WORD_REST.match(low, end)
-                tail = rest.group() if rest else b""
-                if not tail or (
-                    len(tail) < 8
-                    and tail.isalpha()
-                    and tail.isascii()
-                    and stem(term + tail.decode()) == term
-                ):
-                    yield begin
             begin = low.find(form, end)
+
+
+def _begins_word(low: bytes, begin: int) -> bool:
+    """No letter stands before, but for that of a line end's escape."""
+    before = low[begin - 1] if begin else 0x20
+    return before not in _LETTERS or (before == 0x6E and low[begin - 2 : begin - 1] == b"\\")
+
+
+def _ends_stem(low: bytes, end: int, term: str, known: dict[bytes, bool]) -> bool:
+    """What follows until the word's end is nothing, or an ending. ``known``: what was found for others."""
+    if end == len(low) or low[end] not in _LETTERS:
+        return True
+    rest = _WORD_REST.match(low, end)
+    tail = rest.group() if rest else b""
+    if len(tail) >= 8:
+        return False
+    same = known.get(tail)
+    if same is None:
+        same = tail.isalpha() and tail.isascii() and stem(term + tail.decode()) == term
+        known[tail] = same
+    return same
 
 
 def _forms(term: str, escaped: bool) -> list[bytes]:
@@ -167,11 +181,21 @@ def _forms(term: str, escaped: bool) -> list[bytes]:
     return list(dict.fromkeys(forms))
 
 
-def _is_letter(byte: int) -> bool:
-    return byte >= 0x80 or 0x30 <= byte <= 0x39 or 0x61 <= byte <= 0x7A
+class _Asked(dict[bytes, bool]):
+    """Whether the query has all words of a text. Made for one query; many texts are asked for again."""
+
+    def __init__(self, query: str) -> None:
+        """``query``: folded, its words between single spaces."""
+        super().__init__()
+        self._query = query
+
+    def __missing__(self, content: bytes) -> bool:
+        words = " ".join(_SPLIT.split(fold(content.decode("utf-8", "replace")))).strip()
+        found = self[content] = bool(words) and f" {words} " in self._query
+        return found
 
 
-def _whole(raw: bytes, low: bytes, position: int, asked: str) -> tuple[bool, bytes] | None:
+def _whole(raw: bytes, low: bytes, position: int, asked: _Asked) -> tuple[bool, bytes] | None:
     """The key (true) or scalar value (false) at ``position`` when the query has all of it."""
     opening = raw.rfind(b'"', max(0, position - MAX_SCALAR), position)
     closing = raw.find(b'"', position, position + MAX_SCALAR)
@@ -183,17 +207,13 @@ def _whole(raw: bytes, low: bytes, position: int, asked: str) -> tuple[bool, byt
         after = raw[closing + 1 : closing + 2]
         content = low[opening + 1 : closing]
         if after in (b":", b",", b"}", b"]", b""):
-            words = " ".join(_SPLIT.split(fold(content.decode("utf-8", "replace")))).strip()
-            if words and f" {words} " in asked:
-                return after == b":", content
-            return None
+            return (after == b":", content) if asked[content] else None
     start = position - 1 if raw[position - 1 : position] == b"-" else position
     if raw[start - 1 : start] in (b":", b",", b"["):
         number = _NUMBER.match(raw, start)
         if number and raw[number.end() : number.end() + 1] in (b",", b"}", b"]"):
-            words = " ".join(_SPLIT.split(number.group().decode())).strip()
-            if f" {words} " in asked:
-                return False, number.group()
+            digits = number.group()
+            return (False, digits) if asked[digits] else None
     return None
 
 

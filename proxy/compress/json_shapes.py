@@ -372,6 +372,11 @@ def _affixes(texts: Sequence[str]) -> tuple[str, str]:
     while before and before[-1].isalnum():
         before = before[:-1]
     after = ""
+    if (
+        len(before) + len(_common(low[:-LONGEST_AFTER:-1], high[:-LONGEST_AFTER:-1]))
+        < SHORTEST_AFFIX
+    ):
+        return "", ""  # not even the first and the last one have so much in common
     if low[-1:] == high[-1:]:
         shortest = min(map(len, texts)) - len(before)
         ends = [text[-LONGEST_AFTER:][::-1] for text in texts]

@@ -26,6 +26,8 @@ BYTES_PER_TOKEN = 2.5
 """Bytes, as packed by zlib, that one unit of the budget holds at most; 0.9 to 2.2 were measured."""
 BYTES_PER_TOKEN_NEAR = 1.8
 """The same for texts in which zlib sees all repetition; 0.9 to 1.5 were measured."""
+BEGINNING = 4 * 1024
+"""Bytes of a small text that are compressed first."""
 SAMPLE = 64 * 1024
 """Bytes that are compressed to see whether encoding is worth trying."""
 
@@ -76,6 +78,12 @@ def _can_fit(compact: bytes, budget: int) -> bool:
     """Whether any form of this much information could fit, from how far it can be packed."""
     if len(compact) <= budget * BYTES_PER_TOKEN:
         return True
+    if len(compact) <= WINDOW:
+        # More of a text is only packed better: a part is often enough to see that it can fit.
+        begin = compact[:BEGINNING]
+        packed = len(zlib.compress(begin, 1)) * len(compact) / len(begin)
+        if packed <= budget * BYTES_PER_TOKEN_NEAR:
+            return True
     sample = compact[:SAMPLE]
     packed = len(zlib.compress(sample, 1)) * len(compact) / len(sample)
     if len(compact) <= WINDOW:
@@ -96,6 +104,8 @@ def _encoded(compact: bytes) -> bytes | None:
 def _rebuilds(encoded: bytes, compact: bytes) -> bool:
     """Whether decoding gives the same JSON, to the byte or to the spelling of strings."""
     try:
+        if decode(encoded, exact=False) == compact:
+            return True
         decoded = decode(encoded)
         return decoded == compact or (decoded == canonical(parse(compact)) and _faithful(compact))
     except NotEncodable:
