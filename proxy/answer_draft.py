@@ -20,6 +20,7 @@ from proxy.answer import (
     key_of_bytes,
     rebuild,
 )
+from proxy.answer_sizes import AnswerSizes
 from proxy.compress.delta import delta
 from proxy.compress.detect import detect
 from proxy.compress.model import (
@@ -40,25 +41,10 @@ from proxy.jobs import (
 from proxy.loose_json import compact
 from proxy.stage_clock import StageClock
 
-FEW_TEXTS = 8
-"""Texts that are measured one by one; more are measured faster together."""
 _ATTEMPTS = 4
 """How often a share is lowered, when a text takes more room as a JSON string than was expected."""
 LEAST_SHARE = 40
 """A text with a smaller share of the budget is better left out and announced than cut to shreds."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerSizes:
-    """The measure of each text, and of the structured content."""
-
-    blocks: tuple[int, ...]
-    structured: int
-
-    @property
-    def all(self) -> tuple[int, ...]:
-        """Both together."""
-        return (*self.blocks, self.structured)
 
 
 @dataclass(slots=True)
@@ -391,12 +377,3 @@ def _is_object(text: str) -> bool:
     except wire.MalformedMessage:
         return False
     return True
-
-
-def sizes_of(answer: ParsedAnswer, gauge: Gauge) -> AnswerSizes:
-    """Measure all that a model may be shown of a result."""
-    texts = [block.text for block in answer.blocks]
-    structured = gauge.size(answer.structured or "")
-    # A gauge remembers what it was asked one by one, and these are asked for again.
-    sizes = map(gauge.size, texts) if len(texts) <= FEW_TEXTS else gauge.sizes(texts)
-    return AnswerSizes(tuple(sizes), structured)

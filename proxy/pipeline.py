@@ -22,7 +22,8 @@ from proxy.answer import (
     parse_answer,
     rebuild,
 )
-from proxy.answer_draft import AnswerDraft, sizes_of
+from proxy.answer_draft import AnswerDraft
+from proxy.answer_sizes import sizes_of
 from proxy.compress.clean import clean
 from proxy.compress.detect import detect
 from proxy.compress.model import (
@@ -75,13 +76,14 @@ def reduce_answer(job: ReduceJob, gauge: Gauge) -> Reduced:
 def _reduce(
     job: ReduceJob, gauge: Gauge, clock: StageClock
 ) -> tuple[Reduced, ParsedAnswer | None, ParsedAnswer | None]:
-    """What becomes of a result; the result as it was read, and as it goes out when it is another."""
+    """What becomes of a result; the result as it was read, unless it was only estimated; and as it goes out
+    when it is another."""
     try:
         answer = parse_answer(job.body)
     except wire.MalformedMessage as error:
         return Reduced(fault=f"the result could not be read: {error.reason}"), None, None
     unit = _gauge(job.unit, gauge)
-    before = sizes_of(answer, unit)
+    before = sizes_of(answer, unit, job.budget)
     tokens = sum(before.all) if job.unit == "tokens" else sum(sizes_of(answer, gauge).all)
     if sum(before.all) <= job.budget:
         with clock.cleaning() if job.clean else nullcontext():
@@ -109,7 +111,8 @@ def _reduce(
         sent if job.unit == "tokens" else sum(sizes_of(after, gauge).all),
         draft.overhead,
     )
-    return reduced, answer, after
+    # What was estimated is counted for the record by another process, when the answer has left.
+    return reduced, answer if before.exact else None, after
 
 
 def _measured(

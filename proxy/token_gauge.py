@@ -13,6 +13,12 @@ from proxy.tokens import ENCODING, SURROGATES
 _MEMORY_FROM = 512
 """Shorter texts are counted again faster than they are looked up and kept."""
 _MEMORY_TEXTS = 64
+_ESTIMATED_FROM = 256 * 1024
+"""Characters of a text from which on counting takes longer than 1 ms."""
+_PARTS, _PART = 16, 4096
+"""Parts of a text, and the characters of each, that tell about how many tokens it has."""
+_FAR = 2
+"""An estimate is good enough for a text of more than so many times the limit."""
 _LONG = 8192
 """Characters of a text among others that is worth remembering."""
 _BATCH_FROM = 300
@@ -60,6 +66,23 @@ class TokenGauge:
             return self._many(texts)
         except UnicodeEncodeError:
             return self._many([SURROGATES.sub("\ufffd", text) for text in texts])
+
+    def estimate(self, text: str, limit: int, /) -> int | None:
+        """About the tokens of a long text that has far more than ``limit``, in three digits.
+
+        ``None``: it must be counted. `size` says the same until `forget`: one answer tells one number.
+        """
+        length = len(text)
+        if length < _ESTIMATED_FROM or text in self._known:
+            return None
+        last = length - _PART
+        parts = [text[start : start + _PART] for start in range(0, last + 1, last // (_PARTS - 1))]
+        about = sum(self.sizes(parts)) * length / sum(map(len, parts))
+        if about <= _FAR * limit:
+            return None
+        rounded = int(float(f"{about:.2e}"))
+        self._known[text] = rounded
+        return rounded
 
     def forget(self) -> None:
         """Drop what is known about long texts, and with it the texts."""

@@ -54,6 +54,12 @@ class Gauge(Protocol):
         """The measure of each text; much cheaper than asking one by one."""
         ...
 
+    def estimate(self, text: str, limit: int, /) -> int | None:
+        """About the measure of a long text that measures far more than ``limit``; from then on `size` says
+        the same. ``None`` when the text must be measured.
+        """
+        ...
+
 
 class CharacterGauge:
     """Counts characters (code points)."""
@@ -65,6 +71,9 @@ class CharacterGauge:
 
     def sizes(self, texts: Sequence[str], /) -> Sequence[int]:
         return [len(text) for text in texts]
+
+    def estimate(self, text: str, limit: int, /) -> int | None:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

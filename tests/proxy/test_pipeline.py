@@ -20,6 +20,7 @@ from proxy.compress.model import CharacterGauge
 from proxy.jobs import Fetched, ReadJob, Reduced, ReduceJob, SelectJob
 from proxy.measure import measure
 from proxy.pipeline import reduce_answer, run
+from proxy.token_gauge import TokenGauge
 from tests.support import wordy_upstream as wordy
 
 STRATEGIES = [one.value for one in Compression if one is not Compression.NONE]
@@ -366,3 +367,17 @@ def test_texts_are_measured_for_the_record_as_the_recorder_would(texts: tuple[st
     mixed = run(ReduceJob(result(PROSE, structuredContent={"a": 1}), "auto", 900), GAUGE)
     assert isinstance(mixed, Reduced)
     assert mixed.before is None
+
+
+def test_a_text_far_above_the_budget_is_counted_by_the_recorder() -> None:
+    gauge = TokenGauge()
+    text = "".join(
+        f"12:00:01 INFO request {number} took {number % 97} ms\n" for number in range(9_000)
+    )
+    found = run(ReduceJob(result(text), "auto", 1_000), gauge)
+    assert isinstance(found, Reduced)
+    assert found.before is None
+    assert found.after is not None
+    assert found.after.text.tokens == found.sent_tokens <= 1_000
+    gauge.forget()
+    assert abs(found.before_tokens - gauge.size(text)) < gauge.size(text) / 50

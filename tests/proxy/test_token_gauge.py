@@ -105,3 +105,39 @@ def test_a_long_text_among_others_is_counted_once(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(used, "_one", never)
     assert [used.size(text), 0] == first
+
+
+def lines(count: int) -> str:
+    return "".join(
+        f"12:00:01 INFO request {number} took {number % 97} ms\n" for number in range(count)
+    )
+
+
+def test_a_long_text_far_above_the_limit_is_estimated_and_said_to_have_so_many_from_then_on() -> (
+    None
+):
+    gauge = TokenGauge()
+    text = lines(20_000)
+    exact = gauge.size(text)
+    gauge.forget()
+    about = gauge.estimate(text, 4_000)
+    assert about is not None
+    assert abs(about - exact) < exact / 50
+    assert about == int(float(f"{about:.2e}"))
+    assert gauge.size(text) == about
+    gauge.forget()
+    assert gauge.size(text) == exact
+
+
+@pytest.mark.parametrize(("count", "limit"), [(100, 1), (20_000, 250_000)])
+def test_a_text_that_is_short_or_not_far_above_the_limit_is_counted(count: int, limit: int) -> None:
+    gauge = TokenGauge()
+    assert gauge.estimate(lines(count), limit) is None
+
+
+def test_what_was_counted_is_not_estimated() -> None:
+    gauge = TokenGauge()
+    text = lines(20_000)
+    exact = gauge.size(text)
+    assert gauge.estimate(text, 10) is None
+    assert gauge.size(text) == exact
