@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from proxy.compress.html_text import html_to_text, is_document
 from proxy.compress.model import JSON_TYPES, ContentType
+from proxy.compress.text_lines import is_tidy
 
 _UNTOUCHED = JSON_TYPES | {ContentType.CODE, ContentType.XML, ContentType.TABLE}
 _REWRITTEN = frozenset({ContentType.LOG, ContentType.TRACE, ContentType.MIXED, ContentType.PROSE})
@@ -20,6 +21,8 @@ _REWRITTEN = frozenset({ContentType.LOG, ContentType.TRACE, ContentType.MIXED, C
 _LAID_OUT = frozenset(
     {ContentType.LOG, ContentType.TRACE, ContentType.MIXED, ContentType.PROSE, ContentType.MARKDOWN}
 )
+_READ_BY_LINES = frozenset({ContentType.MIXED, ContentType.PROSE, ContentType.MARKDOWN})
+"""Texts whose lines are asked for again when they are cut."""
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78cDEHM])"
 )
@@ -48,6 +51,8 @@ def clean(text: str, content: ContentType) -> str:
         text = (_COLOURS if content is ContentType.DIFF else _ESCAPES).sub("", text)
     if content in _REWRITTEN and "\r" in text:
         text = _outside_fences(text, _without_rewrites)
+    if content in _READ_BY_LINES and is_tidy(text):
+        return text
     if content in _LAID_OUT and (_has_white_ends(text) or _has_blank_lines(text)):
         text = _outside_fences(text, _laid_out if content is not ContentType.MARKDOWN else _aired)
     return text

@@ -208,7 +208,13 @@ class Encoder:
         values = column.values
         if column.shape is not None:
             if column.shape.rows is not None:
-                column.written = [self._inner(column, value) for value in values]
+                rows = column.shape.rows
+                column.written = [
+                    self._inner(column, value)
+                    if column.many or type(value) is not Node or value.is_ref
+                    else rows[value.place]
+                    for value in values
+                ]
             return
         if len(column.kinds) == 1:
             nodes: Sequence[Node] = values

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import re
 
-from proxy.compress.text_spans import (
-    Builder,
-    Lines,
-    Span,
-    SpanKind,
-    code_parts,
-    lines_and_texts,
-    new_span,
-)
+from proxy.compress.text_lines import Lines, lines_and_texts
+from proxy.compress.text_spans import Builder, Span, SpanKind, code_parts, new_span
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+\u2022]|[0-9]{1,4}[.)]|[a-zA-Z][.)])[ \t]+\S")
@@ -34,7 +27,6 @@ def document(builder: Builder) -> None:
     lines = lines_and_texts(builder.text)
     starts, texts = lines
     count = len(starts)
-    texts.append("")
     prose = builder.prose
     at = 0
     while at < count:

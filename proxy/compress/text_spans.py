@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
-from itertools import accumulate
 from operator import add
 from typing import NamedTuple
 
+from proxy.compress.text_lines import lines_and_texts
 from proxy.compress.text_sentences import bounded, first_sentence, has_marks, is_wide, sentences
 
 
@@ -136,24 +136,14 @@ Line = tuple[int, int]
 """First character, and one past the last that is not white space; equal for a blank line."""
 
 
-Lines = tuple[list[int], list[str]]
-"""Where each line begins, and what stands in it without the white space at its end."""
-
-
 def lines_of(text: str) -> list[Line]:
-    return placed(*lines_and_texts(text))
+    starts, texts = lines_and_texts(text)
+    return placed(starts, texts[:-1])
 
 
 def placed(starts: list[int], texts: list[str]) -> list[Line]:
-    """The same as places."""
+    """Lines by where they begin and what stands in them."""
     return list(zip(starts, map(add, starts, map(len, texts)), strict=True))
-
-
-def lines_and_texts(text: str) -> Lines:
-    raw = text.split("\n")
-    starts = list(accumulate([len(line) + 1 for line in raw], initial=0))
-    starts.pop()
-    return starts, list(map(str.rstrip, raw))
 
 
 def code_groups(lines: list[Line]) -> Iterator[Line]:
