@@ -145,7 +145,11 @@ def look_around(
     profile = core.index.searched_profile()
     comparable = vector if profile is not None and profile.id == model else None
     found = candidates(core, writing, record.text.content, selection, comparable, limit=_LOOKED_AT)
-    nums = [num for num in found.fused if num != record.num]
+    nums = [
+        num
+        for num in found.fused
+        if num != record.num and found.cosines.get(num, NEAR_FROM) >= NEAR_FROM
+    ]
     known = writing.sayings(nums)
     own_words, own_text = content_words(record.text.content), whole(record.text)
     contradictions: list[Candidate] = []
@@ -157,8 +161,6 @@ def look_around(
         if saying is None or _do_not_overlap(saying, record):
             continue
         similarity = found.cosines.get(num)
-        if similarity is not None and similarity < NEAR_FROM:
-            continue
         same, text = saying.norm_hash == record.norm_hash, whole(saying.text)
         if not same and surely_unrelated(text, own_text):
             continue

@@ -5,12 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from memory.vectors.port import Floats, Found, Mask, Nums
+from memory.vectors.shortened import Shortened
 
 _FIRST_ROWS = 256
 _GATHER_SHARE = 0.2
 """When fewer rows are admitted than this share, they are copied out and only they are computed."""
 _CLOSE = 1e-5
 """More than single precision can be wrong about a cosine: whoever is so close is computed again."""
+_SHORTENED_FROM, _LEAST_DIMS = 4_096, 192
+"""Rows and dimensions from which on shortened rows are looked at first: what is smaller is quickly read."""
+_GROWN = 2
+"""When a table has grown so much, its rows are shortened by a better basis."""
+_LEFT_SHARE = 0.25
+"""When more is left to be read than this share, shortened rows are of no use; then the next searches"""
+_PAUSE = 50
+"""do without."""
 _AT_ONCE = 4_096
 """Rows that are computed in double precision at once, some 12 MB."""
 
@@ -25,6 +34,9 @@ class VectorTable:
         self._nums: Nums = np.zeros(_FIRST_ROWS, dtype=np.int64)
         self._row_of = np.full(_FIRST_ROWS, -1, dtype=np.int32)
         """By number: its row, or -1."""
+        self._short: Shortened | None = None
+        self._pause = 0
+        """Searches that do without shortened rows."""
 
     def __len__(self) -> int:
         return self._size
@@ -57,6 +69,8 @@ class VectorTable:
         self._reserve_rows(self._size + added)
         rows[new] = np.arange(self._size, self._size + added)
         self._rows[rows] = vectors
+        if self._short is not None:
+            self._short.put(rows, vectors)
         self._nums[rows] = nums
         self._row_of[nums] = rows
         self._size += added
@@ -71,6 +85,8 @@ class VectorTable:
             self._row_of[moved] = row
             self._row_of[num] = -1
             self._rows[last] = 0.0
+            if self._short is not None:
+                self._short.move(row, last)
             self._size = last
         if self._size < len(self._rows) // 4 and len(self._rows) > _FIRST_ROWS:
             self._resize(max(_FIRST_ROWS, self._size * 2))
@@ -80,9 +96,13 @@ class VectorTable:
         if k < 1 or not self._size:
             return []
         rows = self._admitted(allowed)
+        gathers = rows is not None and len(rows) < _GATHER_SHARE * self._size
+        if not gathers:
+            rows = self._promising(vector, k, rows)
+            gathers = rows is not None and len(rows) < _GATHER_SHARE * self._size
         if rows is None:
             rough = _products(self._rows[: self._size], vector)
-        elif len(rows) < _GATHER_SHARE * self._size:
+        elif gathers:
             rough = _products(self._rows[rows], vector)
         else:
             rough = _products(self._rows[: self._size], vector)[rows]
@@ -117,6 +137,36 @@ class VectorTable:
         rows = inside[allowed[nums[inside]]]
         return None if len(rows) == self._size else rows
 
+    def _promising(self, vector: Floats, k: int, rows: Nums | None) -> Nums | None:
+        """Those of ``rows`` (None: of all) that may be among the ``k`` nearest; or just ``rows``."""
+        short = self._shortened(k)
+        if short is None:
+            return rows
+        bounds = short.bounds(vector, self._size)
+        if rows is not None:
+            bounds = bounds[rows]
+        if len(bounds) <= 2 * k:
+            return rows
+        # As good as the last of some k is whoever counts, so these should be good ones.
+        some = np.argpartition(bounds, len(bounds) - k)[len(bounds) - k :]
+        worst = _products(self._rows[some if rows is None else rows[some]], vector).min()
+        left = np.flatnonzero(bounds >= worst - _CLOSE)
+        if len(left) > _LEFT_SHARE * len(bounds):
+            self._pause = _PAUSE
+            return rows
+        return left if rows is None else rows[left]
+
+    def _shortened(self, k: int) -> Shortened | None:
+        """The rows shortened, where that helps."""
+        if self._size < max(_SHORTENED_FROM, 2 * k) or self.dims < _LEAST_DIMS:
+            return None
+        if self._pause:
+            self._pause -= 1
+            return None
+        if self._short is None or self._size >= _GROWN * self._short.made_of:
+            self._short = Shortened(self._rows[: self._size], len(self._rows))
+        return self._short
+
     def _exact(self, rows: Nums, vector: Floats) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """Cosines in double precision, every row summed in the same way wherever it lies."""
         wide = vector.astype(np.float64)
@@ -142,6 +192,8 @@ class VectorTable:
         vectors[: self._size] = self._rows[: self._size]
         nums[: self._size] = self._nums[: self._size]
         self._rows, self._nums = vectors, nums
+        if self._short is not None:
+            self._short.resize(rows)
 
 
 def _products(rows: Floats, vector: Floats) -> Floats:

@@ -163,7 +163,20 @@ def test_a_text_is_cut_as_fts5_does() -> None:
     assert tokenizer.tokens("The gateways LISTEN at us-east-12.") == (
         "the", "gatewai", "listen", "at", "us", "east", "12",
     )  # fmt: skip
+    assert tokenizer.terms(["Zürich-Ost, running", "a_b", ""]) == [
+        ("zurich", "ost", "run"),
+        ("a", "b"),
+        (),
+    ]
     assert tokenizer.terms(['"Zürich"', '"..."', '"Zürich"']) == [("zurich",), (), ("zurich",)]
+    tokenizer.close()
+
+
+@given(st.text(st.characters(max_codepoint=127, exclude_characters="\0"), max_size=60))
+def test_ascii_is_cut_as_everything_else(text: str) -> None:
+    tokenizer = Tokenizer()
+    (whole,) = tokenizer.terms([f"{text} é"])
+    assert (*tokenizer.tokens(text), "e") == whole
     tokenizer.close()
 
 

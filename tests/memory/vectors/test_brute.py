@@ -91,6 +91,35 @@ def test_a_mask_gives_the_same_whether_rows_are_copied_or_not(share: float) -> N
     assert index.query(vectors[0], 25, mask) == [one for one in everything if mask[one[0]]][:25]
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.02, 1.0])
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_shortened_rows_leave_out_none_of_the_nearest(noise: float, share: float) -> None:
+    random = np.random.default_rng(7)
+    vectors = random.normal(size=(6_000, 40)) @ random.normal(size=(40, 384)) / 40**0.5
+    vectors = vectors + noise * random.normal(size=vectors.shape)
+    vectors[100:110] = vectors[100]
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    table = VectorTable(384)
+    table.put(np.arange(4_500), vectors[:4_500])
+    table.search(vectors[0], 10, None)  # from here on rows are shortened
+    assert table._short is not None
+    table.put(np.arange(4_500, 6_000), vectors[4_500:])
+    table.put(np.arange(20), vectors[50:70])
+    vectors[:20] = vectors[50:70]
+    table.remove(np.arange(300, 900))
+    alive = np.ones(6_000, dtype=np.bool_)
+    alive[300:900] = False
+    mask = random.random(6_000) < share
+    for at, k in ((100, 10), (5, 1), (5_900, 100), (400, 40)):
+        table._pause = 0
+        cosines = (vectors.astype(np.float64) * vectors[at].astype(np.float64)).sum(axis=1)
+        nums = np.flatnonzero(alive & mask)
+        best = nums[np.lexsort((nums, -np.minimum(cosines[nums], 1.0)))][:k]
+        found = table.search(vectors[at], k, mask)
+        assert [num for num, _ in found] == best.tolist()
+        assert noise or not table._pause
+
+
 def test_deleted_vectors_leave_no_bytes() -> None:
     table = VectorTable(16)
     vectors = random_vectors(1_000)
