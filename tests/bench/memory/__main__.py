@@ -14,15 +14,17 @@ from pathlib import Path
 
 from config.schema import EmbedderKind
 from memory.model import Kind
-from tests.bench.memory import corpus, data, idle, labelled, locomo, original, pairs
+from tests.bench.memory import corpus, data, idle, labelled, large, locomo, original, pairs
 from tests.bench.memory.bars import BARS, OUTSIDE, OWN, facts_name, missed, unmeasured
-from tests.bench.memory.opened import ModelTime, note
+from tests.bench.memory.opened import ModelTime, note, peak_mb
 from tests.bench.procedures import CHOOSERS, USES, simulate
 from tests.bench.quality.bars import Measures
 from tests.bench.report import Row, Table, as_json, as_markdown
 
 CORPUS_VARIABLE = "CORPUS"
 PARTS = ("facts", "pairs", "conversations", "procedures", "idle")
+LARGE = "large"
+"""Only when it is asked for: it takes half an hour."""
 _SHOWN = 3
 
 
@@ -149,6 +151,18 @@ class Report:
         }
         self.tables.append(Table("Resident memory of the memory's process, MB", [row]))
 
+    def large(self, size: int) -> None:
+        """The preview of a plan over very many facts."""
+        found = large.measure(corpus.generated(size))
+        self.measures[facts_name("preview s", OWN, size)] = found.preview_s
+        row: Row = {
+            "preview s": f"{found.preview_s:.2f}",
+            "to be archived": f"{found.planned:,}",
+            "store ms": f"{found.store_ms:.1f}",
+            "most memory of the bench, MB": f"{peak_mb():.0f}",
+        }
+        self.tables.append(Table(f"{size:,} facts without vectors, {OWN} corpus", [row]))
+
     def judge(self) -> None:
         """The bars."""
         rows: list[Row] = [
@@ -192,6 +206,8 @@ def _measure(options: argparse.Namespace, report: Report) -> None:
                 report.natural_neighbours(conversations)
         if "conversations" in wanted and conversations:
             report.conversations(conversations)
+    if LARGE in wanted:
+        report.large(options.large)
     if "facts" in wanted:
         given = options.corpus or os.environ.get(CORPUS_VARIABLE)
         embedder = EmbedderKind(options.embedder)
@@ -222,8 +238,13 @@ def main() -> int:
         choices=[EmbedderKind.MINILM.value, EmbedderKind.HASHING.value],
         help="vectors of the facts; hashing needs no model and less time",
     )
+    parser.add_argument(
+        "--large", type=int, default=100_000, help="facts of --only large (100,000)"
+    )
     parser.add_argument("--runs", type=int, default=1_000, help="of the procedures' simulation")
-    parser.add_argument("--only", action="append", choices=PARTS, help="one part; can be repeated")
+    parser.add_argument(
+        "--only", action="append", choices=(*PARTS, LARGE), help="one part; can be repeated"
+    )
     parser.add_argument("--json", action="store_true", help="for a script")
     options = parser.parse_args()
     report = Report()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from config.schema import EmbedderKind
-from tests.bench.memory import data, labelled
+from tests.bench.memory import data, labelled, large
 from tests.bench.memory.bars import BARS, missed, unmeasured
 from tests.bench.memory.corpus import Fact, FactKind, generated, outside
 
@@ -56,6 +56,15 @@ def test_facts_are_stored_asked_for_and_planned_and_no_value_is_lost() -> None:
     assert found.false_bases == found.values_lost == found.merged == 0
     assert found.hit_at_5 == 1.0
     assert found.store_ms > 0
+
+
+def test_many_facts_are_stored_without_vectors_and_planned() -> None:
+    text = "The harbour pump weighs exactly 300 kg."
+    found = large.measure(
+        [Fact(0, text, FactKind.BASE), Fact(1, text.replace("The", "Our"), FactKind.NEAR, 0)]
+    )
+    assert (found.facts, found.planned) == (2, 1)
+    assert found.preview_s > 0
 
 
 def test_a_measure_beyond_its_bar_is_missed_and_one_that_is_absent_is_only_told() -> None:
