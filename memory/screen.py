@@ -82,6 +82,8 @@ def screen(text: MemoryText, policy: SecretPolicy) -> Screened:
     redacted = 0
     if policy is not SecretPolicy.ALLOW:
         for name, value, _, _ in _limits(text):
+            if not value:
+                continue
             cleaned, count, first = _without_secrets(value)
             if not count:
                 continue

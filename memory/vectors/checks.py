@@ -20,6 +20,8 @@ def checked_rows(nums: Nums, vectors: Floats, dims: int) -> tuple[Nums, Floats]:
         raise ValueError(
             f"{len(numbers)} vectors of {dims} dimensions are expected, not {vectors.shape}"
         )
+    if len(numbers) == 1:
+        return numbers, unit_rows(vectors)
     _, last = np.unique(numbers[::-1], return_index=True)
     keep = np.sort(len(numbers) - 1 - last)
     return numbers[keep], unit_rows(vectors[keep])
