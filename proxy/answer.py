@@ -30,6 +30,8 @@ class TextBlock:
     text: str
     pointer: str
     """JSON Pointer into the result."""
+    is_bare: bool = False
+    """Its block has the members ``type`` and ``text``, in this order, and no others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,15 @@ def rebuild(
     the new ``structuredContent``, ``None`` for none. ``added``: texts of further blocks at the end.
     ``about``: what ``_meta`` says of the change.
     """
+    bare = {block.index for block in answer.blocks if block.is_bare}
     items: list[wire.Raw] = []
     for index, item in enumerate(answer.items):
         if index not in texts:
             items.append(item)
         elif texts[index]:
-            items.append(_with_text(item, texts[index]))
-    items += [wire.raw({"type": "text", "text": text}) for text in added]
+            made = _bare(texts[index]) if index in bare else _with_text(item, texts[index])
+            items.append(made)
+    items += [_bare(text) for text in added]
     members = dict(answer.members)
     members["content"] = _array(items)
     if structured is not None:
@@ -133,20 +137,29 @@ class _Text(msgspec.Struct):
     text: str
 
 
+class _BareText(msgspec.Struct, forbid_unknown_fields=True):
+    """A content block of nothing but a text."""
+
+    type: str
+    text: str
+
+
 _TEXT = msgspec.json.Decoder(_Text)
-_TEXTS = msgspec.json.Decoder(list[_Text])
+_BARE_TEXTS = msgspec.json.Decoder(list[_BareText])
+_BARE_BEGINNINGS = (b'[{"type":"text",', b'[{"type": "text",')
 
 
 def _read_content(content: bytes) -> tuple[tuple[wire.Raw, ...], tuple[TextBlock, ...]]:
     """The content blocks, and the texts among them. Most results are one text: that is read in one pass."""
-    try:
-        (only,) = _TEXTS.decode(content)
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        pass  # several, something else, or odd JSON
-    else:
-        if only.type == "text":
-            block = TextBlock(0, only.text, "/content/0/text")
-            return (wire.Raw(content[1:-1].strip()),), (block,)
+    if content.startswith(_BARE_BEGINNINGS):
+        try:
+            (only,) = _BARE_TEXTS.decode(content)
+        except (msgspec.MsgspecError, RecursionError, ValueError):
+            pass  # several, something else, or odd JSON
+        else:
+            if only.type == "text":  # a member may be there twice
+                block = TextBlock(0, only.text, "/content/0/text", is_bare=True)
+                return (wire.Raw(content[1:-1].strip()),), (block,)
     items = tuple(wire.items_of(content)) if content[:1] == b"[" else ()
     found = (_text_block(index, item) for index, item in enumerate(items))
     return items, tuple(block for block in found if block is not None)
@@ -176,6 +189,10 @@ def _text_block(index: int, item: wire.Raw) -> TextBlock | None:
         pointer = f"/content/{index}/resource/text"
         return None if text is None else TextBlock(index, text, pointer)
     return None
+
+
+def _bare(text: str) -> wire.Raw:
+    return wire.raw({"type": "text", "text": text})
 
 
 def _with_text(item: wire.Raw, text: str) -> wire.Raw:

@@ -7,12 +7,14 @@ get the short mark, and the footer says how to look at the rest.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proxy.compress import notices
 from proxy.compress.model import ContentType, Task
 from proxy.compress.segments import Span, SpanKind
+from proxy.compress.text_lines import lines_and_texts
 
 SHORT = f"[{notices.MARK}]"
 """A small gap."""
@@ -41,7 +43,7 @@ def render(task: Task, spans: Sequence[Span], kept: Sequence[int], announced: in
     told = _told(spans, gaps, announced)
     parts: list[str] = []
     own: list[str] = []
-    line, counted = 1, 0
+    lines = lines_and_texts(text)[0] if told else []
     last_span = len(spans) - 1
     shown_from = 0
     """Where the text that is shown next begins."""
@@ -61,12 +63,9 @@ def render(task: Task, spans: Sequence[Span], kept: Sequence[int], announced: in
             right = "\n" if crosses else " "
         mark = SHORT
         if number in told:
-            end = spans[last][1]
-            line += text.count("\n", counted, start)
-            through = line + text.count("\n", start, end)
+            numbers = bisect_right(lines, start), bisect_right(lines, spans[last][1])
             whole = left != " " and ends_lines
-            mark = _announcement(task.content, spans, (first, last), (line, through), whole=whole)
-            line, counted = through, end
+            mark = _announcement(task.content, spans, (first, last), numbers, whole=whole)
         parts += (left, mark, right)
         own.append(mark)
     if not gaps or gaps[-1][1] < last_span:

@@ -65,6 +65,30 @@ def test_other_texts_keep_everything_else_in_its_place() -> None:
     assert found["_meta"] == {"mms": {"key": "0123456789abcdef"}}
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        '{"type":"text","text":"old"}',
+        '{"type": "text", "text": "old"}',
+        '{"type":"text","text":"older","text":"old"}',
+        '{"type":"text","text":"old","annotations":{"priority":1.0}}',
+        '{"text":"old","type":"text"}',
+    ],
+)
+@given(st.text())
+def test_a_single_text_is_put_in_as_into_any_block(block: str, text: str) -> None:
+    alone = parse_answer(f'{{"content":[{block}]}}'.encode())
+    among = parse_answer(f'{{"content":[{block},{{"type":"other"}}]}}'.encode())
+    texts = {0: text or "new"}
+
+    found = json.loads(rebuild(alone, texts, structured=None, about={}))["content"]
+    wanted = json.loads(rebuild(among, texts, structured=None, about={}))["content"]
+
+    assert [one.text for one in alone.blocks] == ["old"]
+    assert list(found[0].items()) == list(wanted[0].items())
+    assert found[0]["text"] == texts[0]
+
+
 def test_the_upstreams_own_meta_stays_beside_ours() -> None:
     answer = parse_answer(b'{"content":[],"_meta":{"mms":1,"progressToken":2}}')
     found = json.loads(rebuild(answer, {}, structured=None, about={"key": "k"}))
