@@ -32,6 +32,9 @@ class Columns:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seq = 0
+        """Journal number up to which changes are in here for good."""
+        self._passing: set[int] = set()
+        """Numbers of records as a transaction has left them that may yet be rolled back."""
         self._spaces: dict[str, int] = {}
         self._size = 0
         self._space = np.full(_FIRST_SIZE, _NOBODY, dtype=np.int32)
@@ -48,9 +51,16 @@ class Columns:
 
     def _refresh(self, reading: Reading) -> None:
         changed = reading.columns(self._seq)
-        if not changed:
+        undone = self._passing.difference([row.num for row in changed])
+        if undone:
+            # Rolled back, or not to be seen from here.
+            changed += reading.columns_of(undone)
+            self._space[list(undone)] = _NOBODY
+        if not changed and not undone:
             return
         self._masks.clear()
+        lasting = reading.lasting_position
+        self._passing = {row.num for row in changed if row.changed_seq > lasting}
         for row in changed:
             self._reserve(row.num + 1)
             self._space[row.num] = self._spaces.setdefault(row.space, len(self._spaces))
@@ -58,7 +68,8 @@ class Columns:
             self._state[row.num] = _STATES[row.state]
             self._from[row.num] = _NEVER if row.valid_from is None else row.valid_from
             self._to[row.num] = _ALWAYS if row.valid_to is None else row.valid_to
-            self._seq = max(self._seq, row.changed_seq)
+            if row.changed_seq <= lasting:
+                self._seq = max(self._seq, row.changed_seq)
             self._size = max(self._size, row.num + 1)
 
     def mask(self, selection: Selection) -> NDArray[np.bool_]:

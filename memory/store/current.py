@@ -127,11 +127,13 @@ _SAME_NORM = (
     .order_by(records.c.num)
     .limit(bindparam("limit"))
 )
-_CHANGED = (
-    select(*(records.c[name] for name in RecordColumns._fields))
-    .where(records.c.changed_seq > bindparam("since"))
-    .order_by(records.c.changed_seq)
+_EVERYTHING = 1 << 62
+"""Above every journal number."""
+_COLUMNS = select(*(records.c[name] for name in RecordColumns._fields))
+_CHANGED = _COLUMNS.where(records.c.changed_seq > bindparam("since")).order_by(
+    records.c.changed_seq
 )
+_COLUMNS_OF = _COLUMNS.where(_AMONG)
 _RECORD_POSITION = select(func.coalesce(func.max(records.c.changed_seq), 0)).where(
     records.c.space == bindparam("space")
 )
@@ -166,6 +168,11 @@ class Session:
     def position(self) -> int:
         """The journal's last number; 0 before the first entry."""
         return self._head().seq
+
+    @property
+    def lasting_position(self) -> int:
+        """What is seen up to this journal number can't be rolled back any more."""
+        return _EVERYTHING
 
     def meta(self, key: str) -> str | None:
         """A value that `Writing.put_meta` kept."""
@@ -331,9 +338,14 @@ class RecordReading(Session):
 
     def columns(self, since_seq: int = 0) -> list[RecordColumns]:
         """All records (expunged ones, too) that changed after a position, in the order of their change."""
+        return list(map(_columns_of, self.rows(_CHANGED, {"since": since_seq})))
+
+    def columns_of(self, nums: Iterable[int]) -> list[RecordColumns]:
+        """The same of records by their numbers."""
         return [
-            RecordColumns(num, id, space, _KINDS[kind], _STATES[state], *rest)
-            for num, id, space, kind, state, *rest in self.rows(_CHANGED, {"since": since_seq})
+            _columns_of(row)
+            for some in chunks([int(num) for num in nums])
+            for row in self.rows(_COLUMNS_OF, {"nums": some})
         ]
 
     def last_entries(self, space: str, limit: int) -> tuple[JournalEntry, ...]:
@@ -345,6 +357,11 @@ class RecordReading(Session):
             .limit(limit)
         )
         return tuple(map(entry_of, self.rows(query)))
+
+
+def _columns_of(row: Sequence[Any]) -> RecordColumns:
+    num, id, space, kind, state, *rest = row
+    return RecordColumns(num, id, space, _KINDS[kind], _STATES[state], *rest)
 
 
 @lru_cache(maxsize=512)

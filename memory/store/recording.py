@@ -43,13 +43,18 @@ class Recording(Reading):
         self.actor = actor
         self.space = space
         self._last = super()._head()
-        words.begin(self._last.seq)
+        self._began = self._last.seq
+        words.begin(self._began)
         self.at = max(now, self._last.at)
         """The time of everything that is done here; never before that of an earlier entry."""
 
     def put_meta(self, key: str, value: str) -> None:
         """Keep a small value for `Session.meta`. Not journaled."""
         self._put("user." + key, value)
+
+    @property
+    def lasting_position(self) -> int:
+        return self._began
 
     def _head(self) -> Head:
         return self._last
