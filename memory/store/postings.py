@@ -10,10 +10,9 @@ import math
 import re
 import sqlite3
 import threading
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
 """Of a word that most records have."""
+_LEAST_ROOM = 8
 _REMEMBERED = 20_000
 """Words whose stems are remembered, unless a text has more."""
 _WORD = re.compile("[a-z0-9]+")
@@ -105,13 +105,38 @@ class Tokenizer:
 
 
 class _Posting:
-    """The records that have a term."""
+    """The records that have a term, in any order, with room for more.
 
-    __slots__ = ("counts", "nums")
+    Grows by making larger arrays: one that is looked at somewhere could not be made larger itself.
+    """
+
+    __slots__ = ("_counts", "_nums", "size")
 
     def __init__(self, counts: Counter[int]) -> None:
-        self.nums = array("q", counts.keys())
-        self.counts = array("i", counts.values())
+        self.size = len(counts)
+        self._nums: NDArray[np.int64] = np.fromiter(counts.keys(), dtype=np.int64, count=self.size)
+        self._counts: NDArray[np.int32] = np.fromiter(
+            counts.values(), dtype=np.int32, count=self.size
+        )
+
+    @property
+    def nums(self) -> NDArray[np.int64]:
+        return self._nums[: self.size]
+
+    @property
+    def counts(self) -> NDArray[np.int32]:
+        return self._counts[: self.size]
+
+    def add(self, num: int, count: int) -> None:
+        if self.size == len(self._nums):
+            self._nums, self._counts = _with_room(self._nums), _with_room(self._counts)
+        self._nums[self.size], self._counts[self.size] = num, count
+        self.size += 1
+
+    def remove(self, num: int) -> None:
+        (place,) = np.flatnonzero(self.nums == num)
+        self.size -= 1
+        self._nums[place], self._counts[place] = self._nums[self.size], self._counts[self.size]
 
 
 class Postings:
@@ -122,7 +147,7 @@ class Postings:
 
     def __init__(self, sizes: Iterable[tuple[int, int]]) -> None:
         """``sizes``: number and tokens of every record."""
-        self._sizes = array("i")
+        self._sizes: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         """Tokens by number; 0 where there is no record."""
         self._records = self._tokens = 0
         self._found: dict[Term, _Posting] = {}
@@ -135,7 +160,7 @@ class Postings:
     def count(self, term: Term) -> int | None:
         """How many records have a term; ``None`` when it was not put yet."""
         posting = self._found.get(term)
-        return None if posting is None else len(posting.nums)
+        return None if posting is None else posting.size
 
     def put(self, term: Term, places: Sequence[Iterable[tuple[int, int]]]) -> None:
         """All places of each of the term's tokens: (number, how many tokens are before it)."""
@@ -156,9 +181,7 @@ class Postings:
         """A record came into the index."""
         self._grow(num, len(tokens))
         for term, count in self._terms_in(tokens):
-            posting = self._found[term]
-            posting.nums.append(num)
-            posting.counts.append(count)
+            self._found[term].add(num, count)
             self.held += 1
 
     def remove(self, num: int, tokens: Term) -> None:
@@ -167,9 +190,7 @@ class Postings:
         self._tokens -= len(tokens)
         self._sizes[num] = 0
         for term, _ in self._terms_in(tokens):
-            posting = self._found[term]
-            place = posting.nums.index(num)
-            del posting.nums[place], posting.counts[place]
+            self._found[term].remove(num)
             self.held -= 1
 
     def ranked(
@@ -194,17 +215,16 @@ class Postings:
         return list(zip(nums[order].tolist(), found[order].tolist(), strict=True))
 
     def _scores(self, terms: Sequence[Term]) -> NDArray[np.float64]:
-        sizes = np.frombuffer(self._sizes, dtype=np.int32)
+        sizes = self._sizes
         scores = np.zeros(len(sizes))
         average = self._tokens / self._records if self._records else 1.0
         for term in terms:
             posting = self._found[term]
-            having = len(posting.nums)
+            having = posting.size
             if not having:
                 continue
             idf = math.log((self._records - having + 0.5) / (having + 0.5))
-            nums = np.frombuffer(posting.nums, dtype=np.int64)
-            counts = np.frombuffer(posting.counts, dtype=np.int32)
+            nums, counts = posting.nums, posting.counts
             length = 1 - _B + _B * sizes[nums] / average
             part = (counts * (_K1 + 1.0)) / (counts + _K1 * length)
             scores[nums] += (idf if idf > 0 else _LEAST_IDF) * part
@@ -221,7 +241,14 @@ class Postings:
 
     def _grow(self, num: int, size: int) -> None:
         if num >= len(self._sizes):
-            self._sizes.extend([0] * (num + 1 - len(self._sizes)))
+            self._sizes = _with_room(self._sizes, num + 1)
         self._sizes[num] = size
         self._records += 1
         self._tokens += size
+
+
+def _with_room(column: NDArray[Any], least: int = 0) -> NDArray[Any]:
+    """A larger copy, filled up with zeros."""
+    found: NDArray[Any] = np.zeros(max(least, 2 * len(column), _LEAST_ROOM), dtype=column.dtype)
+    found[: len(column)] = column
+    return found

@@ -239,4 +239,3 @@ async def test_the_memory_is_told_who_asks(memory: Opened, paths: Paths) -> None
     assert (await source.search(SourceQuery(" \n", CALLER, 3))).memories == ()
     assert len(port.actors) == 1
     assert "hashing" in source.detail
-    await source.close()

@@ -131,7 +131,7 @@ def decided(
         demoted = rated_away.setdefault(one.call.tool, Counter())
         choice = choose(found(one), threshold, conversation, demoted, most, float(at))
         ids = tuple(memory.id for memory in choice.memories)
-        conversation.showed(str(at), ids, float(at))
+        conversation.showed(ids, float(at))
         shown = tuple(keys[id] for id in ids)
         for memory, key in zip(choice.memories, shown, strict=True):
             if key not in one.matter:  # what an agent would say of it
