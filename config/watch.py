@@ -147,6 +147,7 @@ class _DirectoryWatch:
         with contextlib.suppress(OSError, RuntimeError):
             for _ in watch(
                 *self._directories,
+                # A string comes in, for every change below.
                 watch_filter=lambda _, path: os.path.basename(path) in self._names,  # noqa: PTH119
                 debounce=50,
                 step=50,

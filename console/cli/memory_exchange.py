@@ -93,6 +93,7 @@ def _export_to(file: Path, space: str, context: Context) -> int:
     """Write the file as a whole or not at all; only its owner may read it."""
     descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     try:
+        # A descriptor, not a path.
         with open(descriptor, "w", encoding="ascii", newline="\n") as stream:  # noqa: PTH123
             lines = run_async(_write(context, space, lambda line: stream.write(line + "\n")))
             stream.flush()

@@ -63,9 +63,8 @@ class Shortened:
 
     def _cut(self, vectors: Floats) -> tuple[Floats, Floats]:
         wide = vectors.astype(np.float64)
-        if (
-            len(wide) == 1
-        ):  # for one, `numpy.matmul` may start threads that cost more than all the rest
+        # For one, `numpy.matmul` may start threads that cost more than all the rest.
+        if len(wide) == 1:
             firsts = np.einsum("ij,j->i", self._basis, wide[0])[np.newaxis]
             left = wide - np.einsum("ij,i->j", self._basis, firsts[0])
         else:

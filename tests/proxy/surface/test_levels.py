@@ -118,7 +118,7 @@ def test_arguments_that_carry_meaning_give_their_opening(
     "scope",
     [
         {"repo": "acme/ledgerline"},
-        {"path": "/work/ledgerline/services"},
+        {"path": "/srv/ledgerline/services"},
         {"directory": "ledgerline/services", "repository": "ledgerline"},
     ],
 )
