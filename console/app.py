@@ -23,7 +23,7 @@ from textual.worker import Worker, WorkerState
 
 from config.schema import ConsoleSettings
 from console import format as fmt
-from console import keys, terminal_guard, theme
+from console import keys, scopes, terminal_guard, theme
 from console.first_steps import FirstSteps
 from console.following import Following
 from console.memory_desk import MemoryDesk
@@ -131,7 +131,7 @@ class ConsoleApp(App[QuitChoice]):
     COMMAND_PALETTE_BINDING = "ctrl+underscore"
     """Replaced by our own binding; this one is only what Textual insists on."""
     COMMANDS: ClassVar = {ActionCommands}
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings(keys.EVERYWHERE)
+    BINDINGS: ClassVar[list[BindingType]] = keys.bindings(scopes.EVERYWHERE)
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012  # Textual declares it so that ClassVar is refused
         (0, "-tiny"),
         (60, "-narrow"),
@@ -144,17 +144,17 @@ class ConsoleApp(App[QuitChoice]):
         (30, "-tall"),
     ]
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
-        keys.OVERVIEW: _overview,
-        keys.UPSTREAMS: _upstreams,
-        keys.CALLS: _calls,
-        keys.CONFIG: _config,
-        keys.SAVINGS: _savings,
-        keys.MEMORY: _memory,
-        keys.DECISIONS: _decisions,
-        keys.FORGETTING: _forgetting,
-        keys.SURFACING: _surfacing,
+        scopes.OVERVIEW: _overview,
+        scopes.UPSTREAMS: _upstreams,
+        scopes.CALLS: _calls,
+        scopes.CONFIG: _config,
+        scopes.SAVINGS: _savings,
+        scopes.MEMORY: _memory,
+        scopes.DECISIONS: _decisions,
+        scopes.FORGETTING: _forgetting,
+        scopes.SURFACING: _surfacing,
     }
-    DEFAULT_MODE = keys.OVERVIEW
+    DEFAULT_MODE = scopes.OVERVIEW
 
     def __init__(
         self,
@@ -377,19 +377,19 @@ class ConsoleApp(App[QuitChoice]):
     def open_upstream(self, name: str) -> None:
         """Show one upstream on its screen."""
         self.wanted_upstream = name
-        self._go_and_draw(keys.UPSTREAMS)
+        self._go_and_draw(scopes.UPSTREAMS)
 
     def open_calls(self, words: str) -> None:
         """Show calls that match these filter words."""
         self.wanted_filter = words
-        self._go_and_draw(keys.CALLS)
+        self._go_and_draw(scopes.CALLS)
 
     def open_held(self) -> None:
         """Browse the held texts."""
         from console.screens.held import HeldScreen
 
-        if self.current_mode != keys.SAVINGS:
-            self.action_go(keys.SAVINGS)
+        if self.current_mode != scopes.SAVINGS:
+            self.action_go(scopes.SAVINGS)
         if not isinstance(self.screen, HeldScreen):
             self.push_screen(HeldScreen())
 
@@ -418,8 +418,8 @@ class ConsoleApp(App[QuitChoice]):
         """Show the runs of forgetting."""
         from console.screens.forgetting_runs import RunsScreen
 
-        if self.current_mode != keys.FORGETTING:
-            self.action_go(keys.FORGETTING)
+        if self.current_mode != scopes.FORGETTING:
+            self.action_go(scopes.FORGETTING)
         if not isinstance(self.screen, RunsScreen):
             self.push_screen(RunsScreen())
 
@@ -427,13 +427,13 @@ class ConsoleApp(App[QuitChoice]):
         """Show how well surfacing does."""
         from console.screens.surfacing_figures import FiguresScreen
 
-        self._open_below(keys.SURFACING, FiguresScreen)
+        self._open_below(scopes.SURFACING, FiguresScreen)
 
     def open_tuning(self) -> None:
         """Show the tuner's steps and what would serve better."""
         from console.screens.surfacing_tuning import TuningScreen
 
-        self._open_below(keys.SURFACING, TuningScreen)
+        self._open_below(scopes.SURFACING, TuningScreen)
 
     def _open_below(self, screen_id: str, kind: Callable[[], MainScreen]) -> None:
         if self.current_mode != screen_id:
@@ -488,15 +488,15 @@ class ConsoleApp(App[QuitChoice]):
             return
         if len(self.screen_stack) > 1:
             self.pop_screen()
-        elif self.current_mode != keys.OVERVIEW:
-            self.switch_mode(keys.OVERVIEW)
+        elif self.current_mode != scopes.OVERVIEW:
+            self.switch_mode(scopes.OVERVIEW)
 
     def action_show_help(self) -> None:
         from console.screens.help import HelpScreen
 
         screen = self._shown()
         if not isinstance(self.screen, ModalScreen):
-            self.push_screen(HelpScreen(screen.SCOPE if screen else keys.OVERVIEW))
+            self.push_screen(HelpScreen(screen.SCOPE if screen else scopes.OVERVIEW))
 
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, ModalScreen):

@@ -11,7 +11,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.types import IgnoreReturnCallbackType
 
-from console import keys
+from console import keys, scopes
 from console.safe import safe_line
 from proxy.model import UpstreamState
 
@@ -49,8 +49,8 @@ class ActionCommands(Provider):
         scope = getattr(screen, "SCOPE", "")
         for action in keys.actions(scope):
             if screen.check_action(action.action, ()):
-                yield self._of(action, keys.TITLES[scope].lower(), screen.run_action)
-        for action in keys.actions(keys.EVERYWHERE):
+                yield self._of(action, scopes.TITLES[scope].lower(), screen.run_action)
+        for action in keys.actions(scopes.EVERYWHERE):
             if action.id.startswith("go."):
                 yield self._of(action, "go", app.run_action)
         yield Entry(
@@ -90,7 +90,7 @@ class ActionCommands(Provider):
                 "until the console ends; console.theme keeps it",
                 partial(self._theme, app, theme),
             )
-        for action in keys.actions(keys.EVERYWHERE):
+        for action in keys.actions(scopes.EVERYWHERE):
             if action.id in ("app.help", "app.quit"):
                 yield self._of(action, "mms", app.run_action)
 

@@ -19,7 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.safe import safe, safe_line
 from console.state import ConsoleState, Link, calls_per_minute
 from console.widgets.bars import Banner, KeyBar, KeyHint, NavBar, StatusBar, TooSmall
@@ -86,7 +86,7 @@ class MainScreen(Screen[None]):
 
     def can_go_back(self) -> bool:
         """Whether Esc does something here."""
-        return self.SCOPE != keys.OVERVIEW
+        return self.SCOPE != scopes.OVERVIEW
 
     # -- drawing ------------------------------------------------------------------------------
 
@@ -128,11 +128,11 @@ class MainScreen(Screen[None]):
         waiting = sum(view.state in NEED_A_PERSON for view in state.upstreams)
         badges: dict[str, Cell] = {}
         if waiting:
-            badges[keys.UPSTREAMS] = Cell(f"\u25b2{waiting}", Tone.WARN)
+            badges[scopes.UPSTREAMS] = Cell(f"\u25b2{waiting}", Tone.WARN)
         if state.rejected_problems:
-            badges[keys.CONFIG] = Cell(f"\u2716{state.rejected_problems}", Tone.BAD)
+            badges[scopes.CONFIG] = Cell(f"\u2716{state.rejected_problems}", Tone.BAD)
         if self.console.memory.waiting:
-            badges[keys.DECISIONS] = Cell(f"\u25c6{self.console.memory.waiting}", Tone.WARN)
+            badges[scopes.DECISIONS] = Cell(f"\u25c6{self.console.memory.waiting}", Tone.WARN)
         self.query_one(NavBar).show(badges)
         self.query_one(Banner).show(banner(state))
 
@@ -149,12 +149,11 @@ class MainScreen(Screen[None]):
                 KeyHint("Esc", escape, 50, "", on_app=False),
             ]
         shown: list[KeyHint] = []
-        scopes = (keys.LISTS, self.SCOPE, keys.EVERYWHERE)
-        for scope in scopes:
+        for scope in (scopes.LISTS, self.SCOPE, scopes.EVERYWHERE):
             for action in sorted(keys.actions(scope), key=lambda one: -one.footer):
                 if action.footer == 0:
                     continue
-                on_app = scope == keys.EVERYWHERE
+                on_app = scope == scopes.EVERYWHERE
                 name = action.action.partition("(")[0]
                 possible = (
                     self.console.check_action(name, ()) if on_app else self.check_action(name, ())

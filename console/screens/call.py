@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.screens.answer_text import compare, detail_lines, sent_tokens
 from console.screens.base import MainScreen, entitle
 from console.screens.call_text import Part, pretty, result_parts
@@ -38,9 +38,9 @@ class Side(Enum):
 class CallScreen(MainScreen):
     """Pages through the calls of the list from which it was opened."""
 
-    SCOPE = keys.CALL
-    TAB = keys.CALLS
-    BINDINGS = keys.bindings(keys.CALL)
+    SCOPE = scopes.CALL
+    TAB = scopes.CALLS
+    BINDINGS = keys.bindings(scopes.CALL)
 
     def __init__(self, records: Sequence[CallRecord], call_id: int) -> None:
         super().__init__()

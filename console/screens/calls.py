@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.filters import CallFilter, FilterError, parse_filter
 from console.safe import safe_line
 from console.screens.answer_text import how_cell, saved_cell, saved_line, sent_tokens
@@ -52,8 +52,8 @@ class CallsScreen(MainScreen):
     still while calls are still taken in; the title says how many wait.
     """
 
-    SCOPE = keys.CALLS
-    BINDINGS = keys.bindings(keys.CALLS)
+    SCOPE = scopes.CALLS
+    BINDINGS = keys.bindings(scopes.CALLS)
 
     def __init__(self) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.safe import safe_line
 from console.screens.base import MainScreen, entitle
 from console.screens.dialogs import confirm
@@ -38,8 +38,8 @@ _SECRET = ("\u2039", "\u00ab")
 class ConfigScreen(MainScreen):
     """See the module's text."""
 
-    SCOPE = keys.CONFIG
-    BINDINGS = keys.bindings(keys.CONFIG)
+    SCOPE = scopes.CONFIG
+    BINDINGS = keys.bindings(scopes.CONFIG)
 
     def __init__(self) -> None:
         super().__init__()

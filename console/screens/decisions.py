@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.memory_desk import fault_words
 from console.safe import safe_line
 from console.screens import memory_deeds as deeds
@@ -63,8 +63,8 @@ PAGE = 50
 class DecisionsScreen(MainScreen):
     """See the module's text."""
 
-    SCOPE = keys.DECISIONS
-    BINDINGS = keys.bindings(keys.DECISIONS)
+    SCOPE = scopes.DECISIONS
+    BINDINGS = keys.bindings(scopes.DECISIONS)
 
     def __init__(self) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.memory_desk import fault_words
 from console.screens import memory_deeds as deeds
 from console.screens.base import MainScreen, entitle
@@ -73,8 +73,8 @@ _EXPLAINED = (
 class ForgettingScreen(MainScreen):
     """See the module's text."""
 
-    SCOPE = keys.FORGETTING
-    BINDINGS = keys.bindings(keys.FORGETTING)
+    SCOPE = scopes.FORGETTING
+    BINDINGS = keys.bindings(scopes.FORGETTING)
 
     def __init__(self) -> None:
         super().__init__()

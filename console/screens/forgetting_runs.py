@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.memory_desk import fault_words
 from console.safe import safe_line
 from console.screens.base import MainScreen, entitle
@@ -43,9 +43,9 @@ MOST = 500
 class RunsScreen(MainScreen):
     """See the module's text. "Missed" counts searches that would have found an archived record."""
 
-    SCOPE = keys.RUNS
-    TAB = keys.FORGETTING
-    BINDINGS = keys.bindings(keys.RUNS)
+    SCOPE = scopes.RUNS
+    TAB = scopes.FORGETTING
+    BINDINGS = keys.bindings(scopes.RUNS)
 
     def __init__(self) -> None:
         super().__init__()

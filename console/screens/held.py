@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.safe import safe_line
 from console.screens.base import MainScreen, entitle
 from console.screens.dialogs import confirm
@@ -41,9 +41,9 @@ MOST = 1000
 class HeldScreen(MainScreen):
     """See the module's text. A pinned text was given to a connected host and is not evicted."""
 
-    SCOPE = keys.HELD
-    TAB = keys.SAVINGS
-    BINDINGS = keys.bindings(keys.HELD)
+    SCOPE = scopes.HELD
+    TAB = scopes.SAVINGS
+    BINDINGS = keys.bindings(scopes.HELD)
 
     def __init__(self) -> None:
         super().__init__()

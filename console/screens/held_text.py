@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.safe import safe_line
 from console.screens.base import MainScreen, entitle
 from console.screens.call_text import pretty
@@ -27,9 +27,9 @@ _SHOWN_CHARACTERS = 256 * 1024
 class HeldTextScreen(MainScreen):
     """See the module's text."""
 
-    SCOPE = keys.HELD_TEXT
-    TAB = keys.SAVINGS
-    BINDINGS = keys.bindings(keys.HELD_TEXT)
+    SCOPE = scopes.HELD_TEXT
+    TAB = scopes.SAVINGS
+    BINDINGS = keys.bindings(scopes.HELD_TEXT)
 
     def __init__(self, key: str) -> None:
         super().__init__()

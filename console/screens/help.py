@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from console import filters, keys
+from console import filters, keys, scopes
 from console.screens.base import entitle
 from console.widgets.glyphs import ENDINGS, MEANINGS, OUTCOMES, STATES
 from console.widgets.memory_glyphs import (
@@ -49,7 +49,7 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog", id="help-box") as box:
             entitle(
-                box, f"help: {keys.TITLES[self._scope]}", "\u2191\u2193 scroll \u00b7 Esc closes"
+                box, f"help: {scopes.TITLES[self._scope]}", "\u2191\u2193 scroll \u00b7 Esc closes"
             )
             yield Input(placeholder="type to search", select_on_focus=False)
             yield self._pane
@@ -93,8 +93,8 @@ def help_sections(
 
     ``wide``: the ids of actions get a column of their own.
     """
-    for name in (scope, keys.LISTS, keys.EVERYWHERE):
-        title = f"{keys.TITLES[name]} (this screen)" if name == scope else keys.TITLES[name]
+    for name in (scope, scopes.LISTS, scopes.EVERYWHERE):
+        title = f"{scopes.TITLES[name]} (this screen)" if name == scope else scopes.TITLES[name]
         yield title, [_entry(action, keymap, wide) for action in keys.actions(name)]
     yield (
         "states of an upstream",
@@ -135,8 +135,8 @@ def help_sections(
         "filter words of Calls",
         [(Cell(f"  {form:<14}", Tone.KEY), Cell(meaning)) for form, meaning in filters.HELP],
     )
-    for name, title in keys.TITLES.items():
-        if name not in (scope, keys.LISTS, keys.EVERYWHERE):
+    for name, title in scopes.TITLES.items():
+        if name not in (scope, scopes.LISTS, scopes.EVERYWHERE):
             yield title, [_entry(action, keymap, wide) for action in keys.actions(name)]
 
 

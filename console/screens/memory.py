@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.memory_desk import fault_words
 from console.safe import safe_line
 from console.screens import memory_deeds as deeds
@@ -64,8 +64,8 @@ class Row:
 class MemoryScreen(MainScreen):
     """See the module's text."""
 
-    SCOPE = keys.MEMORY
-    BINDINGS = keys.bindings(keys.MEMORY)
+    SCOPE = scopes.MEMORY
+    BINDINGS = keys.bindings(scopes.MEMORY)
 
     def __init__(self) -> None:
         super().__init__()

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.memory_desk import fault_words
 from console.screens import memory_deeds as deeds
 from console.screens.base import MainScreen, entitle
@@ -25,9 +25,9 @@ from memory.model import State
 class RecordScreen(MainScreen):
     """See the module's text."""
 
-    SCOPE = keys.RECORD
-    TAB = keys.MEMORY
-    BINDINGS = keys.bindings(keys.RECORD)
+    SCOPE = scopes.RECORD
+    TAB = scopes.MEMORY
+    BINDINGS = keys.bindings(scopes.RECORD)
 
     def __init__(self, record_id: str) -> None:
         super().__init__()

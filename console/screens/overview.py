@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.safe import safe_line
 from console.screens.base import MainScreen, entitle
 from console.screens.first_steps import FirstStepsDeeds
@@ -87,8 +87,8 @@ class SurfacingLine(TextPane, can_focus=False):
 class OverviewScreen(FirstStepsDeeds, MainScreen):
     """See the module's text. Without any upstream it is the welcome page."""
 
-    SCOPE = keys.OVERVIEW
-    BINDINGS = keys.bindings(keys.OVERVIEW)
+    SCOPE = scopes.OVERVIEW
+    BINDINGS = keys.bindings(scopes.OVERVIEW)
 
     def __init__(self) -> None:
         super().__init__()
@@ -171,7 +171,7 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
         waiting = None if state.loaded else fmt.ELLIPSIS
         self._attention.show(state.attention, waiting or "Nothing needs you.")
         self._draw_memory()
-        key = next(one.number for one in keys.SCREENS if one.id == keys.SURFACING)
+        key = next(one.number for one in scopes.SCREENS if one.id == scopes.SURFACING)
         wide = self.has_class("-wide")
         self._surfacing.show([glance_line(state.surfacing, key, wide=wide)] if state.loaded else ())
         running = f"running {len(state.running)}" if state.running else "running"
@@ -359,16 +359,16 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
 
     def action_savings(self) -> None:
         """The Savings screen."""
-        self.console.action_go(keys.SAVINGS)
+        self.console.action_go(scopes.SAVINGS)
 
     @on(MemoryCard.Opened)
     def _memory_opened(self) -> None:
         waiting = self.console.memory.waiting
-        self.console.action_go(keys.DECISIONS if waiting else keys.MEMORY)
+        self.console.action_go(scopes.DECISIONS if waiting else scopes.MEMORY)
 
     @on(SurfacingLine.Opened)
     def _surfacing_opened(self) -> None:
-        self.console.action_go(keys.SURFACING)
+        self.console.action_go(scopes.SURFACING)
 
     @on(SavingsChart.Opened)
     def _savings_opened(self) -> None:
@@ -396,7 +396,7 @@ class OverviewScreen(FirstStepsDeeds, MainScreen):
         if found is not None:
             self.console.open_upstream(found)
         elif words[:1] == ["settings"]:
-            self.console.action_go(keys.CONFIG)
+            self.console.action_go(scopes.CONFIG)
 
     @on(LineTable.Moved)
     def _moved(self, event: LineTable.Moved) -> None:

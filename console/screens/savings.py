@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.screens.base import MainScreen, entitle
 from console.screens.dialogs import confirm
 from console.screens.savings_text import (
@@ -57,8 +57,8 @@ _AGAIN_SECONDS = 5.0
 class SavingsScreen(MainScreen):
     """See the module's text."""
 
-    SCOPE = keys.SAVINGS
-    BINDINGS = keys.bindings(keys.SAVINGS)
+    SCOPE = scopes.SAVINGS
+    BINDINGS = keys.bindings(scopes.SAVINGS)
 
     def __init__(self) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.screens.base import MainScreen, entitle
 from console.screens.surfacing_deeds import MOST_EVENTS, Rater, open_call
 from console.screens.surfacing_rows import Row, arranged, next_unrated, rows_of
@@ -39,8 +39,8 @@ PAGE = 100
 class SurfacingScreen(MainScreen):
     """See the module's text."""
 
-    SCOPE = keys.SURFACING
-    BINDINGS = keys.bindings(keys.SURFACING)
+    SCOPE = scopes.SURFACING
+    BINDINGS = keys.bindings(scopes.SURFACING)
 
     def __init__(self) -> None:
         super().__init__()

@@ -47,7 +47,7 @@ class Rater:
 
 def open_call(console: ConsoleApp, event: SurfacingEvent) -> None:
     """Show the call that the memories went with, on the screen Calls."""
-    from console import keys
+    from console import scopes
     from console.screens.call import CallScreen
 
     def got(detail: CallDetail | None) -> None:
@@ -57,7 +57,7 @@ def open_call(console: ConsoleApp, event: SurfacingEvent) -> None:
                 bad=True,
             )
             return
-        console.action_go(keys.CALLS)
+        console.action_go(scopes.CALLS)
         console.push_screen(CallScreen((detail.record,), detail.record.id))
 
     console.fetch(lambda: console.station.call(event.call_id), got, group="call")

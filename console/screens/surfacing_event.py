@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.screens.base import MainScreen, entitle
 from console.screens.surfacing_deeds import Rater, open_call
 from console.screens.surfacing_rows import Row, next_unrated, rated
@@ -25,9 +25,9 @@ from proxy.surface.model import Rating, SurfacingEvent, SurfacingQuery, Surfacin
 class EventScreen(MainScreen):
     """See the module's text. Opened from the list; its keys rate the memory that is marked."""
 
-    SCOPE = keys.SURFACING_EVENT
-    TAB = keys.SURFACING
-    BINDINGS = keys.bindings(keys.SURFACING_EVENT)
+    SCOPE = scopes.SURFACING_EVENT
+    TAB = scopes.SURFACING
+    BINDINGS = keys.bindings(scopes.SURFACING_EVENT)
 
     def __init__(self, event: SurfacingEvent, memory_id: str, query: SurfacingQuery) -> None:
         """``memory_id``: which one is marked at first; empty: the first unrated. ``query``: the list's."""

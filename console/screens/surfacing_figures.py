@@ -8,7 +8,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.screens.base import MainScreen, entitle
 from console.screens.surfacing_figures_text import answering_lines, decision_lines
 from console.state import ConsoleState
@@ -20,9 +20,9 @@ from proxy.surface.model import SurfacingQuery, SurfacingView
 class FiguresScreen(MainScreen):
     """See the module's text. One column; two where there is room."""
 
-    SCOPE = keys.SURFACING_FIGURES
-    TAB = keys.SURFACING
-    BINDINGS = keys.bindings(keys.SURFACING_FIGURES)
+    SCOPE = scopes.SURFACING_FIGURES
+    TAB = scopes.SURFACING
+    BINDINGS = keys.bindings(scopes.SURFACING_FIGURES)
 
     def __init__(self) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.safe import safe_line
 from console.screens.base import MainScreen, entitle
 from console.screens.dialogs import confirm
@@ -52,9 +52,9 @@ SPANS = ((24.0, "a day"), (168.0, "a week"), (720.0, "a month"))
 class TuningScreen(MainScreen):
     """See the module's text. Nothing is changed before the person confirms it."""
 
-    SCOPE = keys.TUNING
-    TAB = keys.SURFACING
-    BINDINGS = keys.bindings(keys.TUNING)
+    SCOPE = scopes.TUNING
+    TAB = scopes.SURFACING
+    BINDINGS = keys.bindings(scopes.TUNING)
 
     def __init__(self) -> None:
         super().__init__()

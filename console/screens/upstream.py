@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from console import keys
+from console import keys, scopes
 from console.screens.base import MainScreen, entitle
 from console.screens.selection_glance import SelectionGlance
 from console.screens.upstream_text import upstream_lines
@@ -20,9 +20,9 @@ from proxy.model import UpstreamDetail
 class UpstreamScreen(MainScreen):
     """See the module's text."""
 
-    SCOPE = keys.UPSTREAM
-    TAB = keys.UPSTREAMS
-    BINDINGS = keys.bindings(keys.UPSTREAM)
+    SCOPE = scopes.UPSTREAM
+    TAB = scopes.UPSTREAMS
+    BINDINGS = keys.bindings(scopes.UPSTREAM)
 
     def __init__(self, name: str) -> None:
         super().__init__()

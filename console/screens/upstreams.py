@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.safe import safe_line
 from console.screens.base import entitle
 from console.screens.dialogs import confirm
@@ -47,8 +47,8 @@ def tools_of(view: UpstreamView) -> str:
 class UpstreamsScreen(FirstStepsDeeds):
     """See the module's text. On narrow terminals the right side is a page of its own (Enter)."""
 
-    SCOPE = keys.UPSTREAMS
-    BINDINGS = keys.bindings(keys.UPSTREAMS)
+    SCOPE = scopes.UPSTREAMS
+    BINDINGS = keys.bindings(scopes.UPSTREAMS)
 
     def __init__(self) -> None:
         super().__init__()

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from config.schema import Compression
 from console import format as fmt
-from console import keys
+from console import keys, scopes
 from console.safe import safe_line
 from console.screens.base import MainScreen, entitle
 from console.screens.call_text import pretty
@@ -61,9 +61,9 @@ _QUERY = "looked for"
 class WhatIfScreen(MainScreen):
     """See the module's text. While an answer is being tried the last figures stay on the screen."""
 
-    SCOPE = keys.WHAT_IF
-    TAB = keys.CALLS
-    BINDINGS = keys.bindings(keys.WHAT_IF)
+    SCOPE = scopes.WHAT_IF
+    TAB = scopes.CALLS
+    BINDINGS = keys.bindings(scopes.WHAT_IF)
 
     def __init__(self, record: CallRecord) -> None:
         super().__init__()

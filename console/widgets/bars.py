@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from console import keys
+from console import scopes
 from console.safe import safe_line
 from console.widgets.textpane import wrap
 from console.widgets.tone import Cell, Tone, Toned, draw
@@ -74,18 +74,18 @@ class NavBar(Toned):
     def _entries(self) -> list[_Entry]:
         """All titles if they fit, else short ones, else the numbers of the other screens."""
         width = self.size.width
-        roomy = [self._entry(screen, screen.title, gap=True) for screen in keys.SCREENS]
+        roomy = [self._entry(screen, screen.title, gap=True) for screen in scopes.SCREENS]
         if sum(entry.width for entry in roomy) + len(roomy) <= width:
             return roomy
-        short = [self._entry(screen, screen.short or screen.title) for screen in keys.SCREENS]
+        short = [self._entry(screen, screen.short or screen.title) for screen in scopes.SCREENS]
         if sum(entry.width for entry in short) + 1 <= width:
             return short
         return [
             self._entry(screen, screen.title if screen.id == self._present else "")
-            for screen in keys.SCREENS
+            for screen in scopes.SCREENS
         ]
 
-    def _entry(self, screen: keys.ScreenName, title: str, *, gap: bool = False) -> _Entry:
+    def _entry(self, screen: scopes.ScreenName, title: str, *, gap: bool = False) -> _Entry:
         present = screen.id == self._present
         badge = self._badges.get(screen.id)
         cells = [Cell(f"{screen.number} {title}".rstrip(), Tone.CHOSEN if present else Tone.MUTED)]

@@ -18,7 +18,7 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console import keys
+from console import keys, scopes
 from console.format import fit
 from console.widgets.columns import GAP, Column, share
 from console.widgets.scrolling import set_lines
@@ -40,7 +40,7 @@ class LineTable(ScrollView, Toned, Generic[Item], can_focus=True):  # pyright: i
     ``follow``: the cursor stays on the last row as rows are added; moving up ends it.
     """
 
-    BINDINGS = keys.bindings(keys.LISTS)
+    BINDINGS = keys.bindings(scopes.LISTS)
     DEFAULT_CSS = """
     LineTable { height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size: 1 1; }
     """

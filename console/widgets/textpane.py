@@ -13,7 +13,7 @@ from textual import events
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console import keys
+from console import keys, scopes
 from console.safe import safe, safe_line
 from console.widgets.scrolling import set_lines
 from console.widgets.tone import Cell, Tone, Toned, draw
@@ -114,7 +114,7 @@ def _pieces(text: str, first: int, rest: int) -> list[str]:
 class TextPane(ScrollView, Toned, can_focus=True):  # pyright: ignore[reportIncompatibleMethodOverride]  # Textual's own
     """See the module's text."""
 
-    BINDINGS = keys.bindings(keys.LISTS)
+    BINDINGS = keys.bindings(scopes.LISTS)
     DEFAULT_CSS = """
     TextPane { height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size: 1 1; }
     """

@@ -7,30 +7,30 @@ import sys
 
 import pytest
 
-from console import keys
+from console import keys, scopes
 from console.keys import Action
 from console.screens.help import help_sections
 
 _SCOPES = (
-    keys.OVERVIEW,
-    keys.UPSTREAMS,
-    keys.UPSTREAM,
-    keys.CALLS,
-    keys.CALL,
-    keys.CONFIG,
-    keys.SAVINGS,
-    keys.HELD,
-    keys.HELD_TEXT,
-    keys.WHAT_IF,
-    keys.MEMORY,
-    keys.RECORD,
-    keys.DECISIONS,
-    keys.FORGETTING,
-    keys.RUNS,
-    keys.SURFACING,
-    keys.SURFACING_EVENT,
-    keys.SURFACING_FIGURES,
-    keys.TUNING,
+    scopes.OVERVIEW,
+    scopes.UPSTREAMS,
+    scopes.UPSTREAM,
+    scopes.CALLS,
+    scopes.CALL,
+    scopes.CONFIG,
+    scopes.SAVINGS,
+    scopes.HELD,
+    scopes.HELD_TEXT,
+    scopes.WHAT_IF,
+    scopes.MEMORY,
+    scopes.RECORD,
+    scopes.DECISIONS,
+    scopes.FORGETTING,
+    scopes.RUNS,
+    scopes.SURFACING,
+    scopes.SURFACING_EVENT,
+    scopes.SURFACING_FIGURES,
+    scopes.TUNING,
 )
 
 
@@ -46,7 +46,7 @@ def test_no_key_means_two_things_on_one_screen(scope: str) -> None:
 def test_ids_are_unique_and_every_scope_has_a_title() -> None:
     ids = [action.id for action in keys.REGISTRY]
     assert len(ids) == len(set(ids))
-    assert {action.scope for action in keys.REGISTRY} == set(keys.TITLES)
+    assert {action.scope for action in keys.REGISTRY} == set(scopes.TITLES)
 
 
 @pytest.mark.parametrize("scope", _SCOPES)

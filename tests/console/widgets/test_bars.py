@@ -7,14 +7,14 @@ import asyncio
 import pytest
 from textual.app import App, ComposeResult
 
-from console import keys
+from console import scopes
 from console.widgets.bars import NavBar
 from console.widgets.tone import COMPONENTS, Cell, Tone
 
 pytestmark = pytest.mark.usefixtures("still")
 BADGES = {
-    keys.UPSTREAMS: Cell("\u25b29", Tone.WARN),
-    keys.DECISIONS: Cell("\u25c69", Tone.WARN),
+    scopes.UPSTREAMS: Cell("\u25b29", Tone.WARN),
+    scopes.DECISIONS: Cell("\u25c69", Tone.WARN),
 }
 
 
@@ -35,7 +35,7 @@ class Bar(App[None]):
         self.chosen.append(event.screen_id)
 
 
-@pytest.mark.parametrize("present", [keys.OVERVIEW, keys.DECISIONS])
+@pytest.mark.parametrize("present", [scopes.OVERVIEW, scopes.DECISIONS])
 @pytest.mark.parametrize(
     ("width", "expected"),
     [(120, "Decisions \u25c69"), (80, "Decide\u25c69"), (60, "7\u25c69")],
@@ -48,13 +48,13 @@ def test_every_screen_has_a_place_at_every_width(width: int, expected: str, pres
             await pilot.pause()
             line = app.bar.render_line(0).text
             assert "\u2026" not in line
-            title = next(screen.title for screen in keys.SCREENS if screen.id == present)
-            if present != keys.DECISIONS:
+            title = next(screen.title for screen in scopes.SCREENS if screen.id == present)
+            if present != scopes.DECISIONS:
                 assert expected in line
             assert ("[" in line) is ("]" in line) is True
             shown = line[line.index("[") + 1 : line.index("]")]
             assert title in shown or width == 80
-            for screen in keys.SCREENS:
+            for screen in scopes.SCREENS:
                 place = line.rindex(screen.number)  # a badge may show the same digit before
                 await pilot.click(NavBar, offset=(place, 0))
                 await pilot.pause()
